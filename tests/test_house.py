@@ -48,7 +48,7 @@ CEILINGS = {
     "nested ones per 1,000": 0.12,
     "tuple assignments per 1,000": 2.4,
     "vague names": 139,
-    "complexity": 41,
+    "complexity": 28,
     "modules": 178,
     "modules in a folder": 15,
     "entries at the top": 16,
@@ -56,7 +56,7 @@ CEILINGS = {
     "archaic wordings": 8,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 97_100,
+    "TypeScript tokens": 100_600,
     "longest line of TypeScript": 110,
     "TypeScript functions over 60 lines": 4,
 }

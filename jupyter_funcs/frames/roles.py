@@ -44,6 +44,7 @@ _NAMING = {
     *("id", "ids", "code", "codes", "key", "number", "no", "nr", "zip", "postcode"),
     *("isin", "cusip", "sedol", "sic", "naics"),
 }
+_LABELS = {"name", "label", "company", "issuer", "description", "title"}
 _CALENDAR = {
     "year",
     "years",
@@ -193,6 +194,11 @@ def words(name: object) -> list[str]:
 def is_key(name: object) -> bool:
     """Return whether a column with this name identifies rows."""
     return not _NAMING.isdisjoint(words(name)[-1:])
+
+
+def is_label(name: object) -> bool:
+    """Return whether a column with this name says in words what another one identifies."""
+    return not _LABELS.isdisjoint(words(name)[-1:])
 
 
 def is_identifier(name: object) -> bool:

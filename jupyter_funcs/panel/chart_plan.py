@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from jupyter_funcs.core.text import quote
 from jupyter_funcs.frames.roles import (
     ChartColumn,
     Role,
     is_key,
+    is_label,
     is_to_date,
     period_parts,
     read,
@@ -21,7 +23,7 @@ from jupyter_funcs.frames.roles import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from jupyter_funcs.panel.requests import ChartWish, Json
 
@@ -34,6 +36,8 @@ _MOST_COLUMNS = 100  # of one type, to choose from
 _SAMPLE = 1_000_000  # rows by which columns are compared
 _MOST_LINES = 200
 _USUAL_LINES = 40
+COLOURS = 8
+MOST_PANELS = 12
 _MOST_GROUPS = 1000  # categories by which to colour
 _MOST_AXES = 8  # columns of times and periods to compare with each other
 _MOST_CELLS = 5_000_000  # of the table of sums
@@ -45,6 +49,25 @@ _SHOWN = {
     "average": "7-day average",
     "index": "Index, first = 100",
     "growth": "Change from a year before",
+}
+ROWS_APART = {"scatter", "histogram"}  # kinds that bring no rows together
+
+
+class ChartKind(NamedTuple):
+    """A kind of chart: its label, what it needs, and what draws its table with pandas."""
+
+    label: str
+    needs: str
+    draw: str
+
+
+KINDS = {
+    "line": ChartKind("Lines", "times, periods or numbers", ".plot.line"),
+    "bar": ChartKind("Bars", "categories or periods", "[::-1].plot.barh"),
+    "area": ChartKind("Areas", "times or periods", ".plot.area"),
+    "stack": ChartKind("Stacked areas", "times or periods, and categories", ".plot.area"),
+    "scatter": ChartKind("Scatter plots", "two columns of numbers", ".plot.scatter"),
+    "histogram": ChartKind("Histograms", "a column of numbers", ".plot.bar"),
 }
 
 
@@ -117,24 +140,25 @@ class Times:
 
     def steps(self, lines: int, most: int, zoom: Zoom) -> tuple[str, dict[str, bool]]:
         """Return the step of the times, and each step that points can have, with whether that makes too many points."""
-        low, high = zoom or self.days
-        low = max(low, self.days[0])
-        high = min(high, self.days[1])
-        shown = high - low if low < high else self.span
+        shown = self._shown_of(zoom)
         distinct = math.inf if self.distinct is None else len(self.distinct)
-        base = self.base
-        names = list(STEPS)
-        if base and STEPS[base].periods(self.span) * lines > _MOST_CELLS:
-            base = ""
+        base = self.base if self._fits(self.base, lines) else ""
         steps = {"": False} if not base and distinct <= most else {}
+        names = list(STEPS)
         for name in names[names.index(base or names[0]) :]:
-            step = STEPS[name]
-            count = step.periods(shown)
-            if name == base or (
-                count >= 3 and step.periods(self.span) * lines <= _MOST_CELLS and count < distinct
-            ):
+            count = STEPS[name].periods(shown)
+            if name == base or (3 <= count < distinct and self._fits(name, lines)):
                 steps[name] = min(count, distinct) > most
         return base, steps
+
+    def _shown_of(self, zoom: Zoom) -> float:
+        """Return the days of a zoom, or where it holds nothing of all."""
+        low, high = zoom or self.days
+        shown = min(high, self.days[1]) - max(low, self.days[0])
+        return shown if shown > 0 else self.span
+
+    def _fits(self, step: str, lines: int) -> bool:
+        return step in STEPS and STEPS[step].periods(self.span) * lines <= _MOST_CELLS
 
     def incomplete(self, step: str) -> dict[str, pd.Timestamp]:
         """Return the starts of the first and last periods, if the times cover only part of them."""
@@ -181,7 +205,13 @@ class Plan:
     over: tuple[str, ...] = ()
     most_lines: int = _USUAL_LINES
     most_points: int = POINTS_OF_A_LINE
+    split: ChartColumn | None = None  # each of its values has a panel
     choices: list[Json] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def is_over_time(self) -> bool:
+        return self.kind in {"line", "area", "stack"}
 
     @property
     def how(self) -> str:
@@ -221,7 +251,7 @@ class Planner:
         self.columns = read(frame, about, _MOST_COLUMNS)
         self.left_out = frame.shape[1] - len(self.columns)
         self.measures = [column for column in self._of(Role.MEASURE) if column.data.notna().any()]
-        name = "Number of rows" if any(column.name == "Rows" for column in self.columns) else "Rows"
+        name = "Number of rows" if _chosen(self.columns, "Rows") else "Rows"
         self._count = ChartColumn(
             name, Role.MEASURE, pd.Series(np.ones(len(frame), np.int8)), additive=True, made="1"
         )
@@ -231,17 +261,28 @@ class Planner:
         self._follows = cache(_follows)
         self._times_of = cache(Times)
         self.ranked = cache(self._largest_first)
-        axes: list[ChartColumn] = []  # columns that tell rows apart in different ways
-        for column in [*self._of(Role.PERIOD), *self._of(Role.TIME)][:_MOST_AXES]:
-            if not any(
-                self._follows(column, axis) and self._follows(axis, column) for axis in axes
-            ):
-                axes.append(column)
+        axes = self._axes()
         self._periods = {f"period:{axis.name}": axis for axis in axes if axis.role is Role.PERIOD}
         self._times = [axis for axis in axes if axis.role is Role.TIME]
-        self._to_date = next(
-            (column for column in self._dimensions if is_to_date(column.name)), None
-        )
+        to_date = (column for column in self._dimensions if is_to_date(column.name))
+        self._to_date = next(to_date, None)
+
+    @cached_property
+    def _categories(self) -> list[ChartColumn]:
+        """The dimensions; without a measure those of which rows can be counted, because several have one value."""
+        most = math.inf if self.measures else len(self._count.data) / 2
+        return [column for column in self._dimensions if column.distinct <= most]
+
+    def _axes(self) -> list[ChartColumn]:
+        """Return the columns of periods and times that tell rows apart in different ways."""
+        axes: list[ChartColumn] = []
+        for column in [*self._of(Role.PERIOD), *self._of(Role.TIME)][:_MOST_AXES]:
+            if not any(map(partial(self._names_the_same, column), axes)):
+                axes.append(column)
+        return axes
+
+    def _names_the_same(self, column: ChartColumn, other: ChartColumn) -> bool:
+        return self._follows(column, other) and self._follows(other, column)
 
     def _of(self, role: Role) -> list[ChartColumn]:
         return [
@@ -252,55 +293,125 @@ class Planner:
 
     def plan(self, wish: ChartWish, zoom: Zoom) -> Plan | str:
         """Return the plan for the user's wish, or a sentence that says why there is nothing to draw."""
-        rows = len(self._count.data)
-        if not self.columns or not rows:
-            return f"The result has no {'rows' if self.columns else 'columns'}: there is nothing to draw."
+        if why := self._nothing():
+            return why
         measures = self.measures or [self._count]
         y = _chosen(measures, wish.measure) or measures[0]
-        # Counting rows makes sense only if categories have several.
-        dimensions = [
-            column for column in self._dimensions if self.measures or column.distinct <= rows / 2
-        ]
-        if not self.measures and not dimensions:
-            return "There is nothing to draw: no column holds measured values or categories."
-        x = self._along(wish)
-        to_date = self._to_date
-        varying = [column for column in dimensions if not x or not self._follows(column, x)]
-        if not y.additive:  # what a flag tells apart has no mean
-            to_date = to_date or next(filter(_is_flag, varying), None)
-        groups = usual = [*dimensions, *self._of(Role.PERIOD)]
-        kinds = {"line": "Lines"} if x or not dimensions else {}
-        kinds |= {"bar": "Bars"} if groups else {}
-        kind = wish.kind if wish.kind in kinds else next(iter(kinds))
-        if kind == "line":
-            groups = _groups_of_lines(dimensions, {*varying, to_date}) if x else []
-            usual = [column for column in groups if column in varying and not _is_flag(column)]
-            usual = usual if wish.colour != "" else []
-        colour = _chosen(groups, wish.colour) or next(iter(usual), None)
-        plan = Plan(
-            kind,
-            colour if kind == "bar" else x,
-            y,
-            colour,
-            colour if kind == "line" else None,
-            counts=not self.measures,
-            to_date=to_date if to_date not in {colour, x} else None,
-            # A user who asks for periods to date gets one for each whole period.
-            keeps=str(bool(to_date and (to_date.data == "True").mean() >= 0.5)),
-            over=tuple(
-                _named(column)
-                for column in varying
-                if column is not colour and not _is_flag(column)
-            ),
-            most_lines=_MOST_LINES if wish.all else _USUAL_LINES,
-        )
-        plan.offer("kind", "Kind of chart", kind, kinds)
+        along = self._along(wish)
+        kinds = self._kinds(along)
+        plan = Plan("", along, y, counts=not self.measures, notes=self._lacking(wish))
+        plan = replace(plan, kind=_possible(plan, wish.kind or kinds[0], kinds))
+        plan.offer("kind", "Kind of chart", plan.kind, {kind: KINDS[kind].label for kind in kinds})
         plan.offer("measure", "Measure", y.name, _names(measures))
-        if groups:
-            label = "Bars for" if kind == "bar" else "Colour by"
-            nothing = {} if kind == "bar" else {"": "Nothing"}
-            plan.offer("colour", label, colour.name if colour else "", _names(groups) | nothing)
-        return self._stepped(plan, x, wish, zoom) if kind == "line" and x else plan
+        plan = self._grouped(plan, wish)
+        if plan.is_over_time and along:
+            return self._stepped(plan, along, wish, zoom)
+        return self._against(plan, wish) if plan.kind == "scatter" else plan
+
+    def _nothing(self) -> str:
+        if not self.columns or not len(self._count.data):
+            what = "rows" if self.columns else "columns"
+            return f"The result has no {what}: there is nothing to draw."
+        if not self.measures and not self._categories:
+            return "There is nothing to draw: no column holds measured values or categories."
+        return ""
+
+    def _kinds(self, along: ChartColumn | None) -> list[str]:
+        """Return the kinds of charts that the columns can be drawn as, the usual one first."""
+        can = {
+            "line": along or not self._categories,
+            "bar": self._categories or self._of(Role.PERIOD),
+            "area": along,
+            "stack": along and self._categories,
+            "scatter": len(self.measures) > 1,
+            "histogram": self.measures,
+        }
+        return [kind for kind in KINDS if can[kind]]
+
+    def _lacking(self, wish: ChartWish) -> list[str]:
+        """Return a sentence for each column that the result lacks: another one had it."""
+        names = {column.name for column in (*self.columns, self._count)}
+        wanted = dict.fromkeys(filter(None, (wish.measure, wish.colour, wish.split)))
+        return [f"The result has no column {quote(name)}." for name in wanted if name not in names]
+
+    def _grouped(self, plan: Plan, wish: ChartWish) -> Plan:
+        """Choose the columns of colours and panels, and what is left out of each point."""
+        x = plan.x
+        varying = [column for column in self._categories if not x or not self._follows(column, x)]
+        to_date = self._telling_apart(plan, varying)
+        lines = _groups_of_lines(self._categories, {*varying, to_date})
+        colour = self._coloured(plan, wish, lines, varying)
+        split = _chosen(lines, wish.split)
+        splits = {"": "None", **_names(lines)}
+        for taken in (colour, x):
+            splits.pop(_name(taken) or "-", None)
+        split = split if _name(split) in splits else None
+        if len(splits) > 1:
+            plan.offer("split", "Panels for", _name(split), splits)
+        axes = {"bar": colour, "histogram": None}
+        return replace(
+            plan,
+            x=axes.get(plan.kind, x),
+            colour=colour,
+            lines=None if plan.kind == "bar" else colour,
+            split=split,
+            to_date=None if to_date in {colour, split, x} else to_date,
+            keeps=_usual_flag(to_date),
+            over=tuple(map(_named, self._varying_within(varying, (colour, split)))),
+            most_lines=_most_lines(wish, split),
+        )
+
+    def _telling_apart(self, plan: Plan, varying: Iterable[ChartColumn]) -> ChartColumn | None:
+        """Return the column that tells rows apart which are never brought together: of means any flag."""
+        if self._to_date or plan.y.additive or plan.kind in ROWS_APART:
+            return self._to_date
+        return next(filter(_is_flag, varying), None)
+
+    def _coloured(
+        self, plan: Plan, wish: ChartWish, lines: list[ChartColumn], varying: list[ChartColumn]
+    ) -> ChartColumn | None:
+        """Choose the column of the colours, or of the bars."""
+        if plan.kind == "bar":
+            groups = [*self._categories, *self._of(Role.PERIOD)]
+            bars = _chosen(groups, wish.colour) or groups[0]
+            plan.offer("colour", "Bars for", bars.name, _names(groups))
+            return bars
+        if plan.kind == "histogram" or not lines or not (plan.x or plan.kind == "scatter"):
+            return None
+        colour = _chosen(lines, wish.colour)
+        if wish.colour != "" and not colour:
+            usual = (column for column in lines if column in varying and not _is_flag(column))
+            colour = next(usual, None)
+        plan.offer("colour", "Colour by", _name(colour), _names(lines) | {"": "Nothing"})
+        return colour
+
+    def _varying_within(
+        self, varying: Iterable[ChartColumn], drawn: Iterable[ChartColumn | None]
+    ) -> Iterator[ChartColumn]:
+        """Yield the columns of which the rows of a point have several values."""
+        for column in varying:
+            is_drawn = any(other and self._follows(column, other) for other in drawn)
+            if not is_drawn and not _is_flag(column):
+                yield column
+
+    def _against(self, plan: Plan, wish: ChartWish) -> Plan:
+        """Choose the measure that another one is drawn against."""
+        others = [measure for measure in self.measures if measure is not plan.y]
+        x = _chosen(others, wish.x) or others[0]
+        plan.offer("x", "Against", x.name, _names(others))
+        return replace(plan, x=x)
+
+    def labels(self, column: ChartColumn | None, names: Sequence[str]) -> dict[str, str]:
+        """Return what a column beside this one calls its values: companies beside their symbols."""
+        beside = [other for other in self._dimensions if is_label(other.name)]
+        if not column or column in beside:
+            return {}
+        label = next((other for other in beside if self._follows(other, column)), None)
+        if not label:
+            return {}
+        pairs = pd.DataFrame({"name": column.data, "label": label.data}).dropna()
+        pairs = pairs[pairs["name"].isin(names)].drop_duplicates("name")
+        return dict(zip(pairs["name"], pairs["label"], strict=True))
 
     def _along(self, wish: ChartWish) -> ChartColumn | None:
         """Return the column for the x axis: the finer of period and time, unless it is finer only for a few rows."""
@@ -317,47 +428,26 @@ class Planner:
         """Choose the period of each point, and how to show its value."""
         times = self._times_of(x) if x.role is Role.TIME else None
         axis = x if times else next(iter(self._times), None)
-        lines = min(plan.colour.distinct, plan.most_lines) if plan.colour else 1
+        lines = _count(plan.colour, plan.most_lines) * _count(plan.split, MOST_PANELS)
         most = min(POINTS_OF_A_LINE, _MOST_VALUES // lines)
         base, steps = self._times_of(axis).steps(lines, most, zoom) if axis else ("", {})
-        labels = {name: _label(period) for name, period in self._periods.items()}
-        for step, are_many in steps.items():
-            labels[step] = (step.capitalize() or "Every time") + " (zoom in)" * are_many
-        off = [step for step in steps if steps[step]]
+        off = [step for step, are_many in steps.items() if are_many]
+        plan = replace(plan, most_points=most)
         if times:
-            can = [step for step in steps if step not in off]
-            step = wish.points if wish.points in can else next(iter(can), "year")
-            year = STEPS[step].year if base and times.span > 400 else 0
+            plan = _at_times(plan, times, base, wish, [step for step in steps if step not in off])
         else:
-            base = ""
-            step = f"period:{x.name}"
-            year = _periods_of_a_year(x)
-        can_show = {
-            "value": True,
-            "sum": times and plan.y.additive and step not in {"", base},
-            "average": times and times.span >= 14 and base in {"day", "hour", "minute", "second"},
-            "index": not plan.y.percent,
-            "growth": year and not plan.y.percent,
-        }
-        show = wish.show or ("value" if base else "sum")
-        show = show if can_show.get(show) else "value"
-        if show == "average":
-            step = "day"
+            plan = replace(plan, year=_periods_of_a_year(x))
+        labels = {name: _label(period) for name, period in self._periods.items()}
+        labels |= {step: _step_label(step, off) for step in steps}
+        along = axis if len(self._times) > 1 else None
+        ways = _ways(plan)
+        plan = _shown(plan, wish, ways)
+        if plan.show == "average":
             labels = {"day": "Day"}
-        plan = replace(
-            plan,
-            times=times,
-            step=step if times else "",
-            base=base,
-            show=show,
-            year=year,
-            most_points=most,
-        )
-        plan.offer("points", "Points", step, labels, off)
-        if axis and len(self._times) > 1:
-            plan.offer("x", "Along", axis.name, _names(self._times))
-        shown = _SHOWN | ({"value": f"Mean per {base}"} if can_show["sum"] and base else {})
-        plan.offer("show", "Show as", show, shown, [way for way in shown if not can_show[way]])
+        plan.offer("points", "Points", plan.step or f"period:{x.name}", labels, off)
+        if along:
+            plan.offer("x", "Along", along.name, _names(self._times))
+        _offer_ways(plan, ways)
         return plan
 
     def calendars_differ(self, x: ChartColumn | None, rows: Any) -> bool:
@@ -384,6 +474,70 @@ class Planner:
         return list(sums.sort_values(ascending=False, kind="stable").index)
 
 
+def _possible(plan: Plan, kind: str, kinds: Sequence[str]) -> str:
+    """Return a kind of chart, or if it isn't possible the usual one, and note why."""
+    if kind == "stack" and kind in kinds and not plan.y.additive:
+        plan.notes.append(f"Stacked areas add values up, and {plan.y.name} doesn't add up.")
+        return "line"
+    if kind not in kinds:
+        plan.notes.append(f"{KINDS[kind].label} need {KINDS[kind].needs}.")
+        return kinds[0]
+    return kind
+
+
+def _usual_flag(to_date: ChartColumn | None) -> str:
+    """Return which rows to keep: a user who asks for periods to date gets one for each whole period."""
+    return str(bool(to_date and (to_date.data == "True").mean() >= 0.5))
+
+
+def _most_lines(wish: ChartWish, split: ChartColumn | None) -> int:
+    if split:
+        return COLOURS
+    return _MOST_LINES if wish.all else _USUAL_LINES
+
+
+def _at_times(plan: Plan, times: Times, base: str, wish: ChartWish, can: Sequence[str]) -> Plan:
+    step = next((step for step in can if step == wish.points), next(iter(can), "year"))
+    year = STEPS[step].year if base and times.span > 400 else 0
+    return replace(plan, times=times, step=step, base=base, year=year)
+
+
+def _offer_ways(plan: Plan, ways: Mapping[str, bool]) -> None:
+    shown = dict(_SHOWN)
+    if ways["sum"] and plan.base:
+        shown["value"] = f"Mean per {plan.base}"
+    plan.offer("show", "Show as", plan.show, shown, [way for way in shown if not ways[way]])
+
+
+def _shown(plan: Plan, wish: ChartWish, ways: Mapping[str, bool]) -> Plan:
+    show = wish.show or ("value" if plan.base else "sum")
+    show = show if ways.get(show) else "value"
+    return replace(plan, show=show, step="day" if show == "average" else plan.step)
+
+
+def _count(column: ChartColumn | None, most: int) -> int:
+    return min(column.distinct, most) if column else 1
+
+
+def _step_label(step: str, off: Sequence[str]) -> str:
+    label = step.capitalize() or "Every time"
+    return f"{label} (zoom in)" if step in off else label
+
+
+def _ways(plan: Plan) -> dict[str, bool]:
+    """Return the ways to show values, and whether these can be shown so."""
+    times = plan.times
+    is_fine = plan.base != "" and STEPS[plan.base].seconds <= STEPS["day"].seconds
+    compares = not plan.y.percent and plan.kind != "stack"
+    return {
+        "value": True,
+        "sum": plan.y.additive and plan.step not in {"", plan.base},
+        "average": times is not None and times.span >= 14 and is_fine,
+        "index": compares,
+        "growth": compares and plan.year > 0,
+    }
+
+
 def _periods_of_a_year(x: ChartColumn) -> int:
     """Return the number of named periods in a year; 0 if any is missing."""
     periods = [period_parts(str(name)) or (0, "") for name in x.data.cat.categories]
@@ -405,6 +559,10 @@ def _label(period: ChartColumn) -> str:
 
 def _chosen(columns: Iterable[ChartColumn], name: str | None) -> ChartColumn | None:
     return next((column for column in columns if column.name == name), None)
+
+
+def _name(column: ChartColumn | None) -> str:
+    return column.name if column else ""
 
 
 def _names(columns: Iterable[ChartColumn]) -> dict[str, str]:

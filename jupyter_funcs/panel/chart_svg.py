@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import math
-from typing import TYPE_CHECKING
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,11 +15,15 @@ from jupyter_funcs.frames.display import UNITS, short_number, with_minus
 from jupyter_funcs.panel.chart_plan import time_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from jupyter_funcs.panel.requests import Json
 
+    Points = list[tuple[float, float, float]]  # places, values and bases
+    Place = Callable[[float, float], str]
+
 LONGEST_TEXT = 400  # characters of a line in a saved notebook
+PALETTE = Path(__file__).with_name("static").joinpath("palette.css").read_text("utf-8")
 _WIDTH = 720
 _HEIGHT = 320
 _RIGHT = 150
@@ -26,8 +32,13 @@ _BOTTOM = 24
 _MOST_POINTS = 300  # of a line: the picture is saved with the notebook
 _MOST_BARS = 20
 _MOST_NAMES = 16
-# Dark enough on white and light enough on black.
-_COLOURS = ("#2f6fd0", "#c8641b", "#17856f", "#b4508f", "#8a7a1c", "#6a62d8", "#5b7f95", "#b0503c")
+# The variables of the page's style sheet, each with its colour in the light where there is no sheet.
+_COLOURS = [
+    f"var(--s{at},{colour})" for at, colour in enumerate(re.findall("#[0-9a-f]{6}", PALETTE)[:8], 1)
+]
+_QUIET = "currentColor"
+_FILLED = {"bar", "area", "stack", "histogram"}
+_GREY = 'stroke="currentColor" stroke-opacity=".2"'
 
 
 def svg(view: Json) -> str:
@@ -35,15 +46,67 @@ def svg(view: Json) -> str:
     if not view["series"]:
         return ""
     title = view["title"] + (f" ({view['unit']})" if view["unit"] else "")
+    panels = view["panels"]
+    columns = 2 if panels else 1
+    width = _WIDTH // columns
     bars = view["kind"] == "bar"
-    height = _TOP + 22 * min(len(view["x"]["values"]), _MOST_BARS) + 8 if bars else _HEIGHT
-    drawn = "".join(_bars(view) if bars else _lines(view))
+    high = _TOP + 22 * min(len(view["x"]["values"]), _MOST_BARS) + 8 if bars else _HEIGHT // columns
+    whole = _stacked(view) if view["kind"] == "stack" else view
+    scale = _Scale.of(whole)
+    drawn = []
+    for at, panel in enumerate(panels or [""]):
+        part = whole | {"series": [line for line in whole["series"] if line["panel"] == panel]}
+        lines = _bars(part, scale, width) if bars else _lines(part, scale, width, high)
+        name = _text(70, 22, panel) if panel else ""
+        place = f"translate({at % columns * width} {at // columns * high + 8 * bool(panel)})"
+        drawn.append(f'<g transform="{place}">{name}{"".join(lines)}</g>')
+    height = high * -(-len(drawn) // columns) + 8
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escaped(title, 90)}" '
         f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" font-family="system-ui, sans-serif" '
         'font-size="11" style="max-width:100%;height:auto;color:var(--jp-ui-font-color0,currentColor)">'
-        f'<g font-weight="600">{_text(4, 16, title, "start", 90)}</g>{drawn}</svg>'
+        f'<g font-weight="600">{_text(4, 16, title, "start", 90)}</g>{"".join(drawn)}</svg>'
     )
+
+
+def _stacked(view: Json) -> Json:
+    """Return the lines one above the other, in each panel from zero."""
+    bases: dict[str, Any] = {}
+    series = []
+    for line in view["series"]:
+        base = bases.get(line["panel"], np.zeros(len(line["values"])))
+        top = base + np.nan_to_num(np.array(line["values"], float))
+        bases[line["panel"]] = top
+        series.append(line | {"values": top.tolist(), "base": base.tolist()})
+    return view | {"series": series}
+
+
+class _Scale(NamedTuple):
+    """The axis of values: its labels, and where between its ends a value is."""
+
+    ticks: list[float]
+    labels: list[str]
+    turn: Callable[[float], float]
+    floor: float  # where areas begin
+
+    @classmethod
+    def of(cls, view: Json) -> _Scale:
+        lines = view["series"]
+        values = [value for line in lines for value in line["values"] if value is not None]
+        if view["log"]:
+            low, high = (math.log10(value) for value in (min(values), max(values)))
+            powers = range(math.floor(low), max(math.ceil(high), math.floor(low) + 1) + 1)
+            marks = [10.0**power for power in powers]
+            return cls(
+                marks, [_number(mark, view["format"]) for mark in marks], math.log10, marks[0]
+            )
+        values += [0.0] if view["zero"] or view["kind"] in _FILLED else []
+        marks = ticks(min(values), max(values))
+        return cls(marks, _labels(marks, view["format"]), float, 0.0)
+
+    def share(self, value: float) -> float:
+        low, high = self.turn(self.ticks[0]), self.turn(self.ticks[-1])
+        return (self.turn(value) - low) / (high - low)
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start", longest: int = 24) -> str:
@@ -55,64 +118,127 @@ def _number(value: float, written: str) -> str:
     return with_minus(f"{value * 100:.3g}%") if written == "percent" else short_number(value)
 
 
-def _bars(view: Json) -> Iterator[str]:
+def _bars(view: Json, scale: _Scale, width: int) -> Iterator[str]:
     values = view["series"][0]["values"][:_MOST_BARS]
-    low = min(0.0, *values)
-    scale = (_WIDTH - 160 - 80) / ((max(0.0, *values) - low) or 1)
     for at, (value, name) in enumerate(zip(values, view["x"]["labels"], strict=False)):
         top = _TOP + 22 * at
-        left = 160 + (min(value, 0) - low) * scale
-        wide = abs(value) * scale
         yield _text(152, top + 12, name, "end")
+        if value is None:
+            continue
+        low, high = sorted(map(scale.share, (scale.floor, value)))
+        left = 160 + low * (width - 240)
+        wide = (high - low) * (width - 240)
         yield f'<rect x="{left:.1f}" y="{top}" width="{wide:.1f}" height="16" fill="{_COLOURS[0]}"/>'
         yield _text(left + wide + 6, top + 12, _number(value, view["format"]))
 
 
-def _lines(view: Json) -> Iterator[str]:
+def _lines(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
+    """Draw all kinds but bars: the axes, the lines, and their names."""
     xs = view["x"]["values"]
     lines = view["series"]
-    values = [value for line in lines for value in line["values"] if value is not None] + [
-        0.0
-    ] * view["zero"]
-    ticks = _ticks(min(values), max(values))
-    texts = _labels(ticks, view["format"])
-    left = max(64.0, 6.5 * max(map(len, texts)) + 12)
-    right = _WIDTH - (_RIGHT if len(lines) > 1 else 24)
-    foot = _HEIGHT - _BOTTOM
-    across = (right - left) / ((xs[-1] - xs[0]) or 1)
-    down = (foot - _TOP) / (ticks[-1] - ticks[0])
-    for tick, text in zip(ticks, texts, strict=True):
-        y = foot - (tick - ticks[0]) * down
-        yield f'<path d="M{left} {y:.0f}.5H{right}" stroke="currentColor" stroke-opacity="{".12" if tick else ".5"}"/>'
-        yield _text(left - 8, y + 4, text, "end")
-    for at in range(0, len(xs), -(-len(xs) // 5)):
-        if view["x"]["type"] == "time":
-            label = f"{time_of(xs[at]).round('s'):%Y-%m-%d %H:%M}".removesuffix(" 00:00")
-        else:
-            label = view["x"]["labels"][at]
-        yield _text(left + (xs[at] - xs[0]) * across, _HEIGHT - 6, label, "middle", 16)
     named = [line for line in lines if line["colour"] >= 0 and len(lines) > 1][:_MOST_NAMES]
-    for line in sorted(lines, key=lambda line: line["colour"] >= 0):  # grey lines below the others
-        points = [point for point in zip(xs, line["values"], strict=True) if point[1] is not None]
-        points = points[:: -(-len(xs) // _MOST_POINTS)]
-        path = "L".join(
-            f"{left + (x - xs[0]) * across:.0f} {foot - (y - ticks[0]) * down:.1f}"
-            for x, y in points
+    left = max(64.0, 6.5 * max(map(len, scale.labels)) + 12)
+    right = width - (_RIGHT if named else 24)
+    foot = height - _BOTTOM
+    across = (right - left) / ((xs[-1] - xs[0]) or 1)
+
+    def place(x: float, y: float) -> str:
+        return f"{left + (x - xs[0]) * across:.0f} {foot - scale.share(y) * (foot - _TOP):.1f}"
+
+    for tick, text in zip(scale.ticks, scale.labels, strict=True):
+        yield _gridline(
+            left, right, foot - scale.share(tick) * (foot - _TOP), text, is_base=not tick
         )
-        stroke = 'stroke="currentColor" stroke-opacity=".2"'
-        if line["colour"] >= 0:
-            stroke = f'stroke="{_COLOURS[line["colour"] % 8]}" stroke-width="1.75"'
-        yield f'<path d="M{path}" fill="none" {stroke}/>'
+    for value, label in _marks(view["x"], (right - left) // 110):
+        yield _text(left + (value - xs[0]) * across, height - 6, label, "middle", 16)
+    for line in sorted(lines, key=lambda line: line["colour"] >= 0):  # grey lines below the others
+        colour = _colour(line)
+        yield _DRAWN[view["kind"]](
+            _points(line, xs, scale.floor), place, colour, xs[-1] - xs[-2] if len(xs) > 1 else 0
+        )
         if line in named:
             y = _TOP + 16 * named.index(line)
-            yield f'<path d="M{right + 12} {y}h14" {stroke}/>{_text(right + 32, y + 4, line["name"], longest=18)}'
+            sample = f'<path d="M{right + 12} {y}h14" stroke="{colour}" stroke-width="1.75"/>'
+            yield f"{sample}{_text(right + 32, y + 4, line['name'], longest=18)}"
 
 
-def _ticks(low: float, high: float) -> list[float]:
+def _colour(line: Json) -> str:
+    return _COLOURS[line["colour"] % 8] if line["colour"] >= 0 else ""
+
+
+def _gridline(left: float, right: float, y: float, text: str, *, is_base: bool) -> str:
+    opacity = ".5" if is_base else ".12"
+    line = f'<path d="M{left} {y:.0f}.5H{right}" stroke="currentColor" stroke-opacity="{opacity}"/>'
+    return line + _text(left - 8, y + 4, text, "end")
+
+
+def _marks(axis: Json, most: float) -> list[tuple[float, str]]:
+    """Return places along an axis, with their labels."""
+    xs = axis["values"]
+    if axis["type"] == "number":
+        inside = [mark for mark in ticks(xs[0], xs[-1]) if xs[0] <= mark <= xs[-1]] or xs[:1]
+        return [(mark, _number(mark, axis["format"])) for mark in inside]
+    places = range(0, len(xs), -(-len(xs) // max(1, int(most))))
+    if axis["type"] == "time":
+        dates = {xs[at]: f"{time_of(xs[at]).round('s'):%Y-%m-%d %H:%M}" for at in places}
+        return [(x, date.removesuffix(" 00:00")) for x, date in dates.items()]
+    return [(xs[at], axis["labels"][at]) for at in places]
+
+
+def _points(line: Json, xs: Sequence[float], floor: float) -> Points:
+    """Return the places, values and bases of a line's points, of many every so many."""
+    bases = line.get("base") or [floor] * len(line["values"])
+    points = zip(line.get("xs") or xs, line["values"], bases, strict=False)
+    present = [point for point in points if point[1] is not None]
+    return present[:: -(-len(xs) // _MOST_POINTS)]
+
+
+def _line(points: Points, place: Place, colour: str, wide: float) -> str:
+    stroke = f'stroke="{colour}" stroke-width="1.75"' if colour else _GREY
+    path = "L".join(place(x, y) for x, y, _ in points)
+    # A line of a point or two is hardly seen without them.
+    dots = _dots(points, place, colour, wide) if len(points) < 3 else ""
+    return f'<path d="M{path}" fill="none" {stroke}/>{dots}'
+
+
+def _dots(points: Points, place: Place, colour: str, _: float) -> str:
+    circles = []
+    for x, y, _ in points:
+        left, top = place(x, y).split()
+        circles.append(f'<circle cx="{left}" cy="{top}" r="3"/>')
+    return f'<g fill="{colour or _QUIET}" fill-opacity=".7">{"".join(circles)}</g>'
+
+
+def _area(points: Points, place: Place, colour: str, _: float) -> str:
+    """Fill what is between a line and its base."""
+    over = [place(x, y) for x, y, _ in points]
+    under = [place(x, base) for x, _, base in reversed(points)]
+    path = "L".join([*over, *under])
+    return f'<path d="M{path}Z" fill="{colour or _QUIET}" fill-opacity=".3"/>{_line(points, place, colour, 0)}'
+
+
+def _bins(points: Points, place: Place, colour: str, wide: float) -> str:
+    bins = [
+        "L".join([place(x, base), place(x, y), place(x + wide, y), place(x + wide, base)])
+        for x, y, base in points
+    ]
+    return f'<path d="M{"ZM".join(bins)}Z" fill="{colour}" fill-opacity=".7"/>'
+
+
+_DRAWN: dict[str, Callable[[Points, Place, str, float], str]] = {
+    "line": _line,
+    "area": _area,
+    "stack": _area,
+    "scatter": _dots,
+    "histogram": _bins,
+}
+
+
+def ticks(low: float, high: float, count: int = 5) -> list[float]:
     """Return round numbers from one at or below `low` to one at or above `high`."""
     span = (high - low) or abs(high) or 1.0
-    size = 10 ** math.floor(math.log10(span / 5))
-    step = next(size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= span / 5)
+    size = 10 ** math.floor(math.log10(span / count))
+    step = next(size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= span / count)
     first = math.floor(low / step)
     return [
         place * step for place in range(first, max(math.ceil(high / step - 1e-9), first + 1) + 1)

@@ -11,22 +11,44 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.core.coded import Coded, literal
+from jupyter_funcs.core.coded import Coded, literal, step
 from jupyter_funcs.core.text import inert, listed
 from jupyter_funcs.frames.display import MONEY
 from jupyter_funcs.frames.roles import NO_VALUE, Role, flat, words
-from jupyter_funcs.panel.chart_plan import POINTS_OF_A_LINE, STEPS, Plan, Planner, days_of, time_of
+from jupyter_funcs.panel.chart_plan import (
+    COLOURS,
+    KINDS,
+    MOST_PANELS,
+    POINTS_OF_A_LINE,
+    ROWS_APART,
+    STEPS,
+    Plan,
+    Planner,
+    days_of,
+    time_of,
+)
+from jupyter_funcs.panel.chart_svg import ticks
+from jupyter_funcs.panel.derived import Pivoted
 from jupyter_funcs.panel.requests import ChartWish, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from jupyter_funcs.frames.roles import ChartColumn
     from jupyter_funcs.panel.chart_plan import Array, Zoom
 
-_COLOURS = 8
 _MOST_BARS = 50
+_MOST_DOTS = 1_000
+_USUAL_BINS = 24
 _AS_IT_SUITS = ChartWish()
 _CURRENCY = re.compile(r"\b(USD|EUR|GBP|CHF|JPY|CAD|AUD|CNY|INR)\b")
+_OPTIONS = {
+    "area": ["stacked=False", "xlabel=''", "ylabel=''"],
+    "scatter": [],
+    "histogram": ["width=0.95"],
+}
+_PANDAS = Coded(pd, "pd")
+_NUMPY = Coded(np, "np")
 
 
 class Chart:
@@ -49,6 +71,33 @@ class Chart:
         source: str = "df",
     ) -> Json:
         """Return a chart of the rows at these positions, zoomed to a range of days; `source` is their code."""
+        lines = source.splitlines()
+        points = self.points(wish, rows, zoom, lines)
+        if not isinstance(points, Points):
+            return points
+        planner = self._planner
+        plan = points.plan
+        if planner.calendars_differ(plan.x, points.drawn):
+            points.notes.append("Fiscal quarters of companies end on different days.")
+        if planner.left_out > 0:
+            points.notes.append(
+                f"{planner.left_out:,} more columns of the result can't be chosen here."
+            )
+        is_log = points.offer_scale(wish.scale)
+        view = _chart(points, all_lines=wish.all)
+        names = view["x"]["labels"] if plan.kind == "bar" else points.shown.get("lines", [])
+        return view | {
+            "log": is_log,
+            "names": planner.labels(plan.colour, names),
+            "hidden": points.hidden,
+            "unit": _unit(plan, self._about),
+            "code": _program(points, is_log=is_log),
+        }
+
+    def points(
+        self, wish: ChartWish, rows: Array | None, zoom: Zoom, source: Sequence[str]
+    ) -> Points | Json:
+        """Return the points of a chart, or a view that says why there are none; `source` ends with the rows."""
         if len(self._frame) == 1 and self._planner.columns:
             return _nothing(
                 "The result is one row: a chart of it would show less than the table does."
@@ -56,99 +105,174 @@ class Chart:
         plan = self._planner.plan(wish, zoom)
         if isinstance(plan, str):
             return _nothing(plan)
-        order = self._planner.ranked(plan.lines) if plan.lines else [plan.y.name]
-        before, variable = _prelude(source)
         drawn = slice(None) if rows is None else np.sort(rows)
-        points = _Points(plan, order, drawn, variable)
-        was_empty = points.table.empty
-        if not was_empty:
-            points.bars() if plan.kind == "bar" else points.reshape(zoom)
-        if points.table.empty:
-            why = (
-                "These rows have no values of this measure."
-                if was_empty
-                else "No value can be shown this way."
-            )
-            return _nothing(
-                why if points.rows else "No row matches the filters of the table.", plan.choices
-            )
-        if self._planner.calendars_differ(plan.x, drawn):
-            points.notes.append("Fiscal quarters of companies end on different days.")
-        if (count := self._planner.left_out) > 0:
-            points.notes.append(f"{count:,} more columns of the result can't be chosen here.")
-        view = _chart(points, order, all_lines=wish.all)
-        return view | {
-            "hidden": points.hidden,
-            "unit": _unit(plan, self._about),
-            "code": _program(points, before),
-        }
+        points = Points(plan, self._planner.ranked, drawn, source)
+        why = points.make(zoom)
+        return _nothing(why, plan.choices) if why else points
 
 
-class _Points:
+class Points:
     """A table of points, with one row per x value and one column per line, and the code that computes it."""
 
-    def __init__(self, plan: Plan, order: Sequence[str], rows: Any, variable: str) -> None:
-        """Aggregate the rows, and count those without a value by column."""
+    def __init__(
+        self,
+        plan: Plan,
+        ranked: Callable[[ChartColumn], Sequence[str]],
+        rows: Any,
+        source: Sequence[str],
+    ) -> None:
+        """Read the columns of the rows, and count those without a value."""
         if plan.to_date and not (plan.to_date.data.iloc[rows] == plan.keeps).any():
             plan = replace(plan, to_date=None)
         self.plan = plan
-        self.notes: list[str] = []
+        self.drawn = rows
+        self.notes = list(plan.notes)
         self.left_out: list[str] = []  # what is said of rows that no point shows
         self.hidden = 0  # lines
-        columns = {
-            column.name: column for column in (plan.x, plan.colour, plan.y, plan.to_date) if column
-        }
+        self.shown: dict[str, list[str]] = {}  # names of panels and of lines
+        self._ranked = ranked
+        *before, last = source
+        variable = last if last.isidentifier() else "frame"
+        self.code = [*before, *([] if variable == last else [f"{variable} = {last}"])]
+        data = self._data(rows, variable)
+        self.order = [*ranked(plan.lines)] if plan.lines else [plan.y.name]
+        self.edges: list[float] = []  # of a histogram
+        self.rows = len(data.value)
+        self._rest = self._without_gaps(data)
+        self.rows_of_a_point = max(1, -(-len(self._rest.value) // POINTS_OF_A_LINE))
+        self.coded = Coded(pd.DataFrame(), "table")
+
+    def _data(self, rows: Any, variable: str) -> Coded:
+        """Return the columns that are drawn."""
+        plan = self.plan
+        chosen = (plan.x, plan.colour, plan.split, plan.y, plan.to_date)
+        columns = {column.name: column for column in chosen if column}
         made = [
             f"    {literal(name)}: {column.code(variable)}," for name, column in columns.items()
         ]
-        self.code = ["data = pd.DataFrame({", *made, "})"]
+        self.code += ["data = pd.DataFrame({", *made, "})"]
         values = {name: column.data for name, column in columns.items()}
-        if plan.lines:
-            values[plan.lines.name] = plan.lines.filled
+        values |= {column.name: column.filled for column in self.apart.values()}
         data = Coded(pd.DataFrame(values, copy=False).iloc[rows], "data")
         if plan.to_date:
             data = self.do("data", data[data[plan.to_date.name] == plan.keeps])
-        self.rows = len(data.value)
-        for column, without in ((plan.x, "without"), (plan.y, "without a value of")):
+        return data
+
+    @property
+    def apart(self) -> dict[str, ChartColumn]:
+        """The columns whose values are panels and lines."""
+        columns = {"panels": self.plan.split, "lines": self.plan.lines}
+        return {what: column for what, column in columns.items() if column}
+
+    def _without_gaps(self, data: Coded) -> Coded:
+        for column, without in ((self.plan.x, "without"), (self.plan.y, "without a value of")):
             if column and (missing := int(data.value[column.name].isna().sum())):
                 row, are = ("row", "is") if missing == 1 else ("rows", "are")
                 self.left_out.append(f"{missing:,} {row} {without} {column.name} {are} left out.")
                 data = self.do("data", data.dropna(subset=[column.name]))
-        self.rows_of_a_point = max(1, -(-len(data.value) // POINTS_OF_A_LINE))
-        self.coded = Coded(pd.DataFrame(), "table")
-        if len(data.value):
-            self._bring_together(data, order)
+        return data
 
-    def _bring_together(self, data: Coded, order: Sequence[str]) -> None:
+    def make(self, zoom: Zoom) -> str:
+        """Make the table, or return why there is none."""
+        if not self.rows:
+            return "No row matches the filters of the table."
+        data = self._rest
+        if data.value.empty:
+            return "These rows have no values of this measure."
+        kind = self.plan.kind
+        if kind == "histogram":
+            self._count(data)
+        elif kind == "scatter":
+            self._take(data)
+        else:
+            self._bring_together(data)
+            self.bars() if kind == "bar" else self.reshape(zoom)
+        if kind == "stack" and bool((self.table < 0).any(axis=None)):
+            return "Values below 0 can't be stacked."
+        return "No value can be shown this way." if self.table.empty else ""
+
+    def _largest(self, data: Coded) -> Coded:
+        """Keep the rows of the panels and lines that are drawn."""
+        most = {"panels": MOST_PANELS, "lines": self.plan.most_lines}
+        for what, column in self.apart.items():
+            name = column.name
+            names = set(data.value[name].unique())
+            if NO_VALUE in names:
+                data = self.do("data", data.fillna({name: NO_VALUE}))
+            shown = [name for name in self._ranked(column) if name in names][: most[what]]
+            self.shown[what] = shown
+            coded = self.do(what, Coded(shown, literal(shown)))
+            hidden = len(names) - len(shown)
+            if hidden:
+                data = self.do("data", data[data[name].isin(coded)])
+            if what == "lines":
+                self.hidden = hidden
+            elif hidden:
+                self.notes.append(f"The {len(shown)} largest of {len(names):,} have a panel.")
+        return data
+
+    def _ordered(self, table: Coded) -> Coded:
+        """Return a table with the largest of its columns first."""
+        if len(self.shown) != 1:
+            return table
+        what, names = next(iter(self.shown.items()))
+        return table[Coded(names, what)]
+
+    def _bring_together(self, data: Coded) -> None:
+        """Aggregate the rows of each point."""
         plan = self.plan
         step, totals = plan.first
+        data = self._largest(data)
+        # Times up to a day are the starts of their own periods.
+        is_longer = bool(step) and (step != plan.base or STEPS[step].seconds > STEPS["day"].seconds)
         by: Any = plan.x.name if plan.x else None
-        if plan.lines:
-            colour = plan.lines.name
-            names = set(data.value[colour].unique())
-            if NO_VALUE in names:
-                data = self.do("data", data.fillna({colour: NO_VALUE}))
-            shown = [name for name in order if name in names][: plan.most_lines]
-            lines = self.do("lines", Coded(shown, literal(shown)))
-            self.hidden = len(names) - len(shown)
-            if self.hidden:
-                data = self.do("data", data[data[colour].isin(lines)])
         if by is None:
             data = self.do("data", data.reset_index(drop=True))
             by = data.index // self.rows_of_a_point * self.rows_of_a_point
-        # Times up to a day are the starts of their own periods.
-        is_longer = bool(step) and (step != plan.base or STEPS[step].seconds > STEPS["day"].seconds)
-        if is_longer:
+        elif is_longer:
             by = data[by].dt.to_period(STEPS[step].period)
-        columns = {"columns": plan.lines.name} if plan.lines else {}
         table = data.pivot_table(
-            plan.y.name, by, **columns, aggfunc="sum" if totals else "mean", observed=True
+            plan.y.name,
+            by,
+            **self._columns(),
+            aggfunc="sum" if totals else "mean",
+            observed=True,
         )
-        self.set(table[lines] if plan.lines else table)
+        self.set(self._ordered(table))
         if is_longer:
             self.set(self.coded.to_timestamp())
         elif plan.x and plan.x.role is Role.PERIOD:
             self.set(self.coded.reindex(list(plan.x.data.cat.categories)).dropna(how="all"))
+
+    def _columns(self) -> Json:
+        """Return the columns of the table, as an option of ``pivot_table``."""
+        names = [column.name for column in self.apart.values()]
+        return {"columns": names[0] if len(names) == 1 else names} if names else {}
+
+    def _take(self, data: Coded) -> None:
+        """Take each row as a point, of many every so many."""
+        every = -(-len(data.value) // _MOST_DOTS)
+        if every > 1:
+            data = self.do("data", data.iloc[::every])
+            self.notes.append(f"One row of {every:,} is drawn.")
+        data = self._largest(data)
+        columns = [self.plan.x, self.plan.y, *self.apart.values()]
+        self.set(data[[column.name for column in columns if column]].reset_index(drop=True))
+
+    def _count(self, data: Coded) -> None:
+        """Count the rows between round numbers."""
+        data = self._largest(data)
+        values = data[self.plan.y.name]
+        count = min(_USUAL_BINS, values.value.nunique())
+        ends = ticks(values.value.min(), values.value.max(), count)
+        edges = self.do("edges", _NUMPY.linspace(ends[0], ends[-1], len(ends)))
+        bins = _PANDAS.cut(values, edges, labels=edges[:-1], include_lowest=True)
+        bins = self.do("bins", bins)
+        if split := self.plan.split:
+            self.set(self._ordered(_PANDAS.crosstab(bins, data[split.name], dropna=False)))
+        else:
+            self.set(bins.value_counts(sort=False).to_frame("Rows"))
+        self.edges = edges.value.tolist()
 
     @property
     def table(self) -> pd.DataFrame:
@@ -156,13 +280,61 @@ class _Points:
         return table
 
     @property
+    def measured(self) -> pd.DataFrame:
+        """The values of the measure."""
+        return self.table[[self.plan.y.name]] if self.plan.kind == "scatter" else self.table
+
+    @property
+    def pivoted(self) -> Pivoted | None:
+        """What the columns of a table of the points are."""
+        plan = self.plan
+        if plan.kind == "scatter":
+            return None
+        first, totals = plan.first
+        label = "Rows" if plan.kind == "histogram" else plan.y.name
+        if plan.show in {"index", "growth"}:
+            label = f"{label} ({plan.show})"
+        elif not totals or first != plan.step:
+            label = f"{label} (mean)"
+        across = " ".join(column.name for column in self.apart.values())
+        rows = [str(name) for name in self.table.index.names if name]
+        melted = [step("melt", rows, var_name=across, value_name=label)] if across else []
+        return Pivoted([], label, rows, melted, {})
+
+    def place(self, key: Any) -> tuple[str, str]:
+        """Return the panel and the line that a column of the table, or a group of its rows, belongs to."""
+        if not self.plan.split:
+            return "", key
+        return key if self.plan.lines else (key, self.plan.y.name)
+
+    def offer_scale(self, wanted: str | None) -> bool:
+        """Offer a logarithmic axis, and return whether it is wanted and possible."""
+        plan = self.plan
+        if plan.kind == "stack":
+            return False
+        low = float(np.nanmin(self.measured.to_numpy(float)))
+        is_log = wanted == "log" and low > 0
+        why = "" if low > 0 else " (needs values above 0)"
+        if wanted == "log" and why:
+            self.notes.append(
+                f"A logarithmic axis needs values above 0; the smallest is {low:,.4g}."
+            )
+        options = {"linear": "Linear", "log": f"Logarithmic{why}"}
+        plan.offer("scale", "Axis", "log" if is_log else "linear", options, ["log"] if why else [])
+        return is_log
+
+    @property
     def title(self) -> str:
         """The measure and what it is split by; for a single line its name, because it has no legend."""
-        name = self.plan.y.name
-        colour = self.plan.colour
-        if self.plan.lines and len(self.table.columns) == 1:
+        plan = self.plan
+        name = plan.y.name
+        if plan.kind == "histogram":
+            return f"Rows by {name}"
+        if plan.kind == "scatter" and plan.x:
+            name = f"{name} against {plan.x.name}"
+        elif plan.lines and not plan.split and len(self.table.columns) == 1:
             return f"{name} · {self.table.columns[0]}"
-        by = colour.name if colour else ""
+        by = plan.colour.name if plan.colour else ""
         return f"{name} by {by.lower() if by.istitle() else by}" if by else name
 
     def do(self, name: str, step: Coded, why: str = "") -> Coded:
@@ -185,23 +357,8 @@ class _Points:
     def reshape(self, zoom: Zoom) -> None:
         """Average the points, leave out incomplete periods, convert the values, and cut to the zoom."""
         plan = self.plan
-        step = plan.step
-        of = "Each point is" if plan.show in {"value", "sum"} else "Computed from"
-        if step and plan.first[0] != step:
-            periods = self.coded.index.to_period(STEPS[step].period)
-            self.set(self.coded.groupby(periods).mean().to_timestamp())
-            self.notes.append(f"{of} the mean of the {plan.base}s of a {step}.")
-        elif step not in {"", plan.base} and plan.show != "average":
-            how = plan.how if plan.first[1] else "mean of all rows"
-            self.notes.append(f"{of} the {how} of {_a(step)}.")
-        if (
-            plan.times
-            and plan.show in {"sum", "index", "growth"}
-            and (parts := plan.times.incomplete(step))
-        ):
-            self.cut(~self.table.index.isin([*parts.values()]), f"  # whole {step}s")
-            are = "are" if len(parts) > 1 else "is"
-            self.notes.append(f"The {listed(parts, 'and')} {step} {are} incomplete and left out.")
+        self._average()
+        self._keep_whole_periods()
         if self.table.empty:
             return
         self.show()
@@ -214,6 +371,30 @@ class _Points:
             self.set(self.coded.iloc[::every])
         if self.table.isna().all(axis=1).any():
             self.set(self.coded.dropna(how="all"))
+
+    def _average(self) -> None:
+        plan = self.plan
+        step = plan.step
+        of = "Each point is" if plan.show in {"value", "sum"} else "Computed from"
+        if step and plan.first[0] != step:
+            periods = self.coded.index.to_period(STEPS[step].period)
+            self.set(self.coded.groupby(periods).mean().to_timestamp())
+            self.notes.append(f"{of} the mean of the {plan.base}s of a {step}.")
+        elif step not in {"", plan.base} and plan.show != "average":
+            how = plan.how if plan.first[1] else "mean of all rows"
+            self.notes.append(f"{of} the {how} of {_a(step)}.")
+
+    def _keep_whole_periods(self) -> None:
+        """Leave out incomplete periods, whose sums would look like a fall."""
+        plan = self.plan
+        if not plan.times or plan.show not in {"sum", "index", "growth"}:
+            return
+        if parts := plan.times.incomplete(plan.step):
+            self.cut(~self.table.index.isin([*parts.values()]), f"  # whole {plan.step}s")
+            are = "are" if len(parts) > 1 else "is"
+            self.notes.append(
+                f"The {listed(parts, 'and')} {plan.step} {are} incomplete and left out."
+            )
 
     def show(self) -> None:
         plan = self.plan
@@ -238,9 +419,8 @@ class _Points:
             self.set(self.coded.tail(_MOST_BARS))
         else:
             note = f"The {_MOST_BARS} largest of {count:,}."
-            self.set(
-                self.coded.sort_values(plan.y.name, ascending=False, kind="stable").head(_MOST_BARS)
-            )
+            sums = self.coded.sum(axis=1).sort_values(ascending=False, kind="stable")
+            self.set(self.coded.loc[sums.index].head(_MOST_BARS))
         if count > _MOST_BARS:
             self.notes.append(note)
 
@@ -248,11 +428,11 @@ class _Points:
         """Return sentences about what was aggregated or left out."""
         plan = self.plan
         notes = list(self.notes)
-        if not plan.x:
+        if not plan.x and plan.is_over_time:
             notes.append("In the order of the rows, since no column has times or categories.")
             if self.rows_of_a_point > 1:
                 notes.append(f"Each point is the mean of {self.rows_of_a_point:,} rows.")
-        elif plan.over and plan.kind == "line":
+        elif plan.over and plan.is_over_time:
             how = "" if plan.y.additive else ", each row counting the same"
             notes.append(f"The {plan.how} over {listed(plan.over, 'and')}{how}.")
         if plan.to_date:
@@ -269,39 +449,111 @@ class _Points:
         )
 
 
-def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> Json:
+def _chart(points: Points, *, all_lines: bool) -> Json:
     plan = points.plan
-    table = points.table
-    names = list(table.columns)
-    ranks = [*map(order.index, names)]
-    colours = [rank % _COLOURS if all_lines else -1 for rank in ranks]
-    free = iter(sorted({*range(_COLOURS)}.difference(ranks[:_COLOURS])))
-    colours[:_COLOURS] = [rank if rank < _COLOURS else next(free) for rank in ranks[:_COLOURS]]
-    written = _written(plan)
-    size = max(float(table.abs().max().max()), 1e-9)
-    digits = min(9 - math.floor(math.log10(size)), 2 if written == "money" and size >= 100 else 12)
-    cells = table.round(max(digits, 0)).astype(object).where(table.notna(), None)
+    series = _series(points)
+    names = _names(points, series)
+    colours = _colours(points, names, all_lines=all_lines)
+    adds = plan.y.additive and plan.is_over_time and plan.show in {"value", "sum", "average"}
     return _nothing("", plan.choices) | {
         "kind": plan.kind,
         "title": inert(points.title),
-        "format": written,
-        "step": plan.step if plan.times else "",
+        "format": _written(plan),
+        "step": plan.step,
         "rows": points.rows,
         "notes": points.said(),
-        "adds": plan.y.additive and len(names) > 1 and plan.show in {"value", "sum", "average"},
-        "x": {
-            "type": "time" if plan.times else "category",
-            "values": days_of(table.index) if plan.times else list(range(len(table))),
-            "labels": [] if plan.times else [inert(str(label)) for label in table.index],
-        },
+        "adds": adds and len(names) > 1,
+        "x": _axis(points),
+        "panels": [*map(inert, points.shown.get("panels", []))],
         "series": [
-            {"name": inert(name), "colour": colour, "values": cells[name].tolist()}
-            for name, colour in zip(names, colours, strict=True)
+            line
+            | {
+                "name": inert(line["name"]),
+                "panel": inert(line["panel"]),
+                "colour": colours.get(line["name"], 0),
+            }
+            for line in series
         ],
-        "zero": plan.show == "growth"
-        or plan.y.percent
-        or (plan.y.additive and plan.show != "index"),
+        "zero": _starts_at_zero(plan),
     }
+
+
+def _series(points: Points) -> list[Json]:
+    """Return the lines, those of the largest panel first."""
+    dots = points.plan.kind == "scatter"
+    series = _dots(points) if dots else _lines(points, _written(points.plan))
+    panels = points.shown.get("panels", [""])
+    return sorted(series, key=lambda line: panels.index(line["panel"]))
+
+
+def _names(points: Points, series: Sequence[Json]) -> list[str]:
+    """Return the names of the lines that are drawn, the largest first."""
+    drawn = {line["name"] for line in series}
+    return [name for name in points.shown.get("lines", [points.plan.y.name]) if name in drawn]
+
+
+def _starts_at_zero(plan: Plan) -> bool:
+    if plan.kind == "scatter":
+        return False
+    is_amount = plan.y.additive and plan.show != "index"
+    return plan.show == "growth" or plan.y.percent or is_amount
+
+
+def _colours(points: Points, names: Sequence[str], *, all_lines: bool) -> dict[str, int]:
+    """Return the colours of lines, which they keep under filters; -1 for those that have none."""
+    order = points.order
+    ranks = [*map(order.index, names)]
+    colours = [rank % COLOURS if all_lines else -1 for rank in ranks]
+    free = iter(sorted({*range(COLOURS)}.difference(ranks[:COLOURS])))
+    colours[:COLOURS] = [rank if rank < COLOURS else next(free) for rank in ranks[:COLOURS]]
+    return dict(zip(names, colours, strict=True))
+
+
+def _axis(points: Points) -> Json:
+    """Return the axis of times, categories or numbers."""
+    plan = points.plan
+    table = points.table
+    if plan.kind in ROWS_APART:
+        column = plan.x or plan.y
+        ends = points.edges or [*table[column.name].agg(["min", "max"])]
+        about = {"title": inert(column.name), "format": _format(column)}
+        return about | {"type": "number", "values": ends, "labels": []}
+    if plan.times:
+        return {"type": "time", "values": days_of(table.index), "labels": []}
+    labels = [inert(str(label)) for label in table.index]
+    return {"type": "category", "values": list(range(len(table))), "labels": labels}
+
+
+def _lines(points: Points, written: str) -> list[Json]:
+    """Return the values of each column of the table."""
+    table = points.table
+    cells = _rounded(table, written).astype(object).where(table.notna(), None)
+    places = map(points.place, cells)
+    return [
+        {"panel": panel, "name": name, "values": cells.iloc[:, at].tolist()}
+        for at, (panel, name) in enumerate(places)
+    ]
+
+
+def _dots(points: Points) -> list[Json]:
+    """Return the points of each panel and colour, each with a place of its own."""
+    plan = points.plan
+    keys = [column.name for column in points.apart.values()]
+    groups = points.table.groupby(keys, observed=True) if keys else [((plan.y.name,), points.table)]
+    lines = []
+    for key, rows in groups:
+        panel, name = points.place(key if len(key) > 1 else key[0])
+        xs, ys = (
+            _rounded(rows[column.name], _format(column)) for column in (plan.x, plan.y) if column
+        )
+        lines.append({"panel": panel, "name": name, "values": ys.tolist(), "xs": xs.tolist()})
+    return lines
+
+
+def _rounded(values: Any, written: str) -> Any:
+    size = max(float(np.nanmax(np.abs(values.to_numpy(float)))), 1e-9)
+    digits = min(9 - math.floor(math.log10(size)), 2 if written == "money" and size >= 100 else 12)
+    return values.round(max(digits, 0))
 
 
 def _nothing(why: str, choices: Sequence[Json] = ()) -> Json:
@@ -319,27 +571,38 @@ def _nothing(why: str, choices: Sequence[Json] = ()) -> Json:
         "series": [],
         "zero": False,
         "notes": [],
+        "panels": [],
+        "names": {},
+        "log": False,
     }
     return nothing | empty | {"why": why, "choices": list(choices), "hidden": 0, "code": ""}
 
 
 def _written(plan: Plan) -> str:
     """Return the format of the values of a chart."""
-    if plan.y.percent or plan.show in {"growth", "index"}:
-        return "index" if plan.show == "index" else "percent"
-    name = words(plan.y.name)
+    if plan.kind == "histogram":
+        return "count"
+    if plan.show == "index":
+        return "index"
+    return "percent" if plan.show == "growth" else _format(plan.y)
+
+
+def _format(column: ChartColumn) -> str:
+    """Return the format of the values of a column."""
+    if column.percent:
+        return "percent"
+    name = words(column.name)
     if not MONEY.isdisjoint(name[-1:] + name[:1] * ("per" in name)):  # spend per card
         return "money"
-    return (
-        "count"
-        if plan.y.additive and bool((plan.y.data.iloc[:10_000].dropna() % 1 == 0).all())
-        else "number"
-    )
+    is_count = column.additive and bool((column.data.iloc[:10_000].dropna() % 1 == 0).all())
+    return "count" if is_count else "number"
 
 
 def _unit(plan: Plan, about: str) -> str:
     """Return the unit of an axis: ``USD a day``, ``USD a day on average``, ``%``."""
     written = _written(plan)
+    if plan.kind == "histogram":
+        return "rows"
     if written in {"percent", "index"}:
         return "%" if written == "percent" else "first point = 100"
     currency = _CURRENCY.search(f"{plan.y.name} {about if written == 'money' else ''}")
@@ -355,33 +618,71 @@ def _a(step: str) -> str:
     return f"an {step}" if step == "hour" else f"a {step}"
 
 
-def _prelude(source: str) -> tuple[list[str], str]:
-    """Return the first lines of a program, and the name of the frame after them."""
-    *before, last = source.splitlines()
-    lines = ["import matplotlib.pyplot as plt", "import pandas as pd", "", *before]
-    return (lines, last) if last.isidentifier() else ([*lines, f"frame = {last}"], "frame")
-
-
-def _program(points: _Points, prelude: Sequence[str]) -> str:
+def _program(points: Points, *, is_log: bool) -> str:
+    """Return the program that draws the same chart with matplotlib."""
     plan = points.plan
     table = points.table
-    lines = list(prelude)
+    lines = [
+        "import matplotlib.pyplot as plt",
+        *(["import numpy as np"] if plan.kind == "histogram" else []),
+        "import pandas as pd",
+        "",
+        *points.code,
+    ]
     if "$" in f"{points.title}{list(table.columns)}{list(table.index[:_MOST_BARS])}":
         lines.append("plt.rcParams['text.parse_math'] = False  # a dollar sign is one")
-    percent = _written(plan) == "percent"
-    draw = "table[::-1].plot.barh" if plan.kind == "bar" else "table.plot.line"
-    if plan.kind == "line" and bool(
-        (table.isna() & table.ffill().notna() & table.bfill().notna()).any(axis=None)
-    ):
-        draw = "table.interpolate(limit_area='inside').plot.line"
-    options = [f"title={points.title!r}", "figsize=(9, 4)", "xlabel=''", "ylabel=''"]
-    if len(table.columns) == 1:
-        options.append("legend=False")
-    if (others := len(table.columns) - _COLOURS) > 0:
-        options.append(f"color=[*plt.cm.tab10.colors[:{_COLOURS}], *['lightgray'] * {others}]")
-    lines += [*points.code, f"ax = {draw}({', '.join(options)})"]
-    if percent or float(table.abs().max().max()) >= 1e4:
-        axis = "xaxis" if plan.kind == "bar" else "yaxis"
-        form = "plt.matplotlib.ticker.PercentFormatter(1)" if percent else "'{x:,.15g}'"
-        lines.append(f"ax.{axis}.set_major_formatter({form})")
+    options = _options(points, is_log=is_log)
+    draw = f"{_filled(points)}{KINDS[plan.kind].draw}"
+    if not plan.split:
+        options = [f"title={points.title!r}", "figsize=(9, 4)", *options]
+        lines.append(f"ax = table{draw}({', '.join(options)})")
+        lines += [f"ax.{line}" for line in _formatters(points)]
+        return "\n".join([*lines, "plt.show()"])
+    high = -(-len(points.shown["panels"]) // 3)
+    is_part = f"table[table[{literal(plan.split.name)}] == panel]"
+    lines += [
+        f"figure, axes = plt.subplots({high}, 3, figsize=(9, {3 * high}), sharey=True, squeeze=False)",
+        "for panel, ax in zip(panels, axes.flat):",
+        f"    part = {is_part if plan.kind == 'scatter' else 'table[panel]'}",
+        f"    part{draw}({', '.join(['ax=ax', 'title=panel', *options])})",
+        *(f"    ax.{line}" for line in _formatters(points)),
+    ]
     return "\n".join([*lines, "plt.show()"])
+
+
+def _options(points: Points, *, is_log: bool) -> list[str]:
+    """Return how a table is drawn, as options of pandas."""
+    plan = points.plan
+    options = [*_OPTIONS.get(plan.kind, ["xlabel=''", "ylabel=''"])]
+    if plan.kind == "scatter" and plan.x:
+        options += [f"x={literal(plan.x.name)}", f"y={literal(plan.y.name)}"]
+        if plan.lines:
+            of = f"{'part' if plan.split else 'table'}[{literal(plan.lines.name)}]"
+            options += [f"c=[lines.index(name) for name in {of}]", 'colormap="tab10"']
+            options.append("colorbar=False")
+    elif not plan.split:
+        others = len(points.table.columns) - COLOURS
+        if len(points.table.columns) == 1:
+            options.append("legend=False")
+        if others > 0:
+            options.append(f"color=[*plt.cm.tab10.colors[:{COLOURS}], *['lightgray'] * {others}]")
+    if is_log:
+        options.append(f"log{'x' if plan.kind == 'bar' else 'y'}=True")
+    return options
+
+
+def _filled(points: Points) -> str:
+    """Return what draws a line over points without a value, as the panel does."""
+    table = points.table
+    if points.plan.kind not in {"line", "area"}:
+        return ""
+    holes = table.isna() & table.ffill().notna() & table.bfill().notna()
+    return ".interpolate(limit_area='inside')" if bool(holes.any(axis=None)) else ""
+
+
+def _formatters(points: Points) -> list[str]:
+    axis = "xaxis" if points.plan.kind == "bar" else "yaxis"
+    if _written(points.plan) == "percent":
+        return [f"{axis}.set_major_formatter(plt.matplotlib.ticker.PercentFormatter(1))"]
+    is_large = float(points.measured.abs().max().max()) >= 1e4
+    return [f"{axis}.set_major_formatter('{{x:,.15g}}')"] if is_large else []

@@ -113,20 +113,35 @@ class Pivot(Part, frozen=True, tag_field="kind", tag="pivot"):
     of: TableQuery = TableQuery()
 
 
-Steps = Annotated[list[Computed | Pivot], Meta(max_length=20)]
-NO_STEPS: Steps = []
-
-
 class ChartWish(Part, frozen=True):
     """The user's choices for a chart; the panel chooses what is `None`."""
 
-    kind: Literal["line", "bar"] | None = None
+    kind: Literal["line", "bar", "area", "stack", "scatter", "histogram"] | None = None
     measure: Name | None = None
     colour: Name | None = None
     x: Name | None = None
     points: Name | None = None
     show: Name | None = None
     all: bool = False
+    split: Name | None = None
+    scale: Literal["linear", "log"] | None = None
+
+
+class ChartPoints(Part, frozen=True, tag_field="kind", tag="points"):
+    """The points of a chart of a view, zoomed to a range of days."""
+
+    wish: ChartWish = ChartWish()
+    low: Finite | None = None
+    high: Finite | None = None
+    of: TableQuery = TableQuery()
+
+    @property
+    def zoom(self) -> tuple[float, float] | None:
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+Steps = Annotated[list[Computed | Pivot | ChartPoints], Meta(max_length=20)]
+NO_STEPS: Steps = []
 
 
 JsonPath = Annotated[list[Text | Number], Meta(max_length=1_000)]

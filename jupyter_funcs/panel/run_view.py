@@ -22,11 +22,12 @@ from jupyter_funcs.frames import export
 from jupyter_funcs.frames.display import shape_text, table_html
 from jupyter_funcs.frames.media import file_of
 from jupyter_funcs.frames.roles import has_labels
-from jupyter_funcs.panel.chart_svg import LONGEST_TEXT, escaped, svg
+from jupyter_funcs.panel.chart_svg import LONGEST_TEXT, PALETTE, escaped, svg
 from jupyter_funcs.panel.header_view import uses_of
 from jupyter_funcs.panel.json_view import JsonTree
 from jupyter_funcs.panel.requests import (
     NO_STEPS,
+    ChartPoints,
     ChartWish,
     FileFormat,
     Finite,
@@ -66,9 +67,8 @@ _MOST_COLUMNS = 12
 _LONGEST_TABLE = 60_000
 _LONGEST_TEXT = 2_000
 # JupyterLab says "Loading widget…" and "model not found" in place of a panel whose kernel has ended.
-_STYLE = """<style>
-.jp-OutputArea:has(.jf-still):not(:has(.jf)) .jp-OutputArea-child:has(> .lm-Panel) { display: none }
-</style>"""
+_NO_WIDGET = ".jp-OutputArea:has(.jf-still):not(:has(.jf)) .jp-OutputArea-child:has(> .lm-Panel)"
+_STYLE = f"<style>{_NO_WIDGET} {{ display: none }}\n{PALETTE}</style>"
 _MOST_CHARTS = 16  # kept
 _MOST_SHOWN = 10 * 2**20  # bytes of a file
 _PICTURES = {
@@ -207,7 +207,7 @@ class ResultView:
         high: Finite | None,
         steps: Steps = NO_STEPS,
     ) -> Json:
-        zoom = None if low is None or high is None else (low, high)
+        zoom = ChartPoints(wish, low, high).zoom
         table = self.table.made(steps)
         source = table.code(query, self.held_as or self.recipe, melted=True)
 

@@ -17,10 +17,11 @@ from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.frames.export import tabbed
 from jupyter_funcs.frames.roles import FRAME, flat, flattening, is_to_date
-from jupyter_funcs.panel.chart_view import Chart
+from jupyter_funcs.panel.chart_view import Chart, Points
 from jupyter_funcs.panel.derived import Expression, pivot
 from jupyter_funcs.panel.json_view import JsonTree
 from jupyter_funcs.panel.requests import (
+    ChartPoints,
     Columns,
     Computed,
     Contains,
@@ -138,8 +139,31 @@ class TableView:
             table = table.cached("", repr(step), partial(table.derived, step))
         return table
 
-    def derived(self, step: Computed | Pivot) -> TableView:
+    def derived(self, step: Computed | Pivot | ChartPoints) -> TableView:
+        if isinstance(step, ChartPoints):
+            return self._draw(step)
         return self._pivot(step) if isinstance(step, Pivot) else self._compute(step)
+
+    def _draw(self, step: ChartPoints) -> TableView:
+        """Return the points of a chart as a table."""
+        rows = self.drawn(step.of)
+
+        def points(variable: str) -> Points:
+            before, view = self._coded(step.of, variable)
+            source = [*before, printed(view, self._melted)]
+            points = self.chart.points(step.wish, rows, step.zoom, source)
+            if isinstance(points, Points):
+                return points
+            raise ArgumentError(points["why"], "Choose another chart.")
+
+        def source(variable: str) -> Code:
+            return points(variable).code, printed("table", steps)
+
+        drawn = points("df")
+        steps = flattening(drawn.table)
+        table = TableView(applied(drawn.table, steps), self._about, source)
+        table.pivoted = drawn.pivoted
+        return table
 
     def _compute(self, step: Computed) -> TableView:
         name = step.name.strip()
@@ -206,7 +230,7 @@ class TableView:
     @answers()
     def shape(self) -> Json:
         """Return the view of the table, and what was chosen for a pivot."""
-        return {"table": self.view(), "pivot": self.pivoted and self.pivoted.chosen}
+        return {"table": self.view(), "pivot": (self.pivoted and self.pivoted.chosen) or None}
 
     def view(self) -> Json:
         """Return the size, the first columns, and the first page."""
@@ -358,7 +382,9 @@ class TableView:
     def _coded(self, query: TableQuery, name: str) -> Code:
         """Return the lines before the view of the frame with this name, and the view."""
         lines, source = self._source(name)
-        if not source.isidentifier():
+        if source.isidentifier():
+            name = source
+        else:
             name = "frame" if name == "df" else "df"
             lines = [*lines, f"{name} = {source}"]
         if not self.rows:

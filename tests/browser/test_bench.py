@@ -107,3 +107,88 @@ def test_a_column_is_computed_and_a_pivot_made_of_it(open_notebook: Callable[...
     pick(page, "reset-view")
     expect(at(page, "sort:Spend")).to_be_visible()
     expect(at(page, "sort:Spend per Order")).to_have_count(0)
+
+
+CHARTED = """import jupyter_funcs as jf, pandas as pd
+def cards(year: int = 2024) -> pd.DataFrame:
+    days = pd.date_range(f"{year}-01-01", periods=300)
+    names = {"AAA US EQUITY": "Alder Stores", "BBB US EQUITY": "Birch Foods", "CCC US EQUITY": "Cedar Mills"}
+    rows = [(symbol, names[symbol], sector, day, round(1000 * (at + 1) * (1.4 + (number % 30) / 30)), 10 + number % 7)
+            for at, symbol in enumerate(names) for sector in ("Retail", "Online") for number, day in enumerate(days)]
+    frame = pd.DataFrame(rows, columns=["Symbol", "Company Name", "Channel", "Date", "Spend", "Orders"])
+    return frame.assign(Share=0.25)
+panel = jf.connect([cards]).panel("cards")
+panel"""
+
+
+@pytest.fixture
+def chart(open_notebook: Callable[..., Page]) -> Page:
+    """A page with the chart of a run, a line for each symbol."""
+    page = open_notebook(CHARTED)
+    wait_for(page, "form")
+    run(page)
+    pick(page, "tab:chart")
+    at(page, "chart-colour").select_option("Symbol")
+    return page
+
+
+def test_each_kind_of_chart_is_drawn(chart: Page) -> None:
+    """Areas, stacks of what adds up, points of two measures, and bins; companies are named beside their symbols."""
+    page = chart
+    expect(at(page, "legend:CCC US EQUITY")).to_contain_text("CCC Cedar Mills")
+    fills = page.locator('[data-jf="plot"] .g-fill')
+    for kind, parts in {"areas": fills, "stacks": fills}.items():
+        pick(page, f"chart-kind:{kind}")
+        expect(parts).to_have_count(3)
+        look(page, f"chart-{kind}-light")
+    at(page, "chart-measure").select_option("Share")
+    expect(at(page, "chart-note")).to_contain_text("and Share doesn't add up.")
+    expect(fills).to_have_count(0)
+    at(page, "chart-measure").select_option("Spend")
+    expect(fills).to_have_count(3)
+
+    pick(page, "chart-kind:scatters")
+    at(page, "chart-x").select_option("Orders")
+    expect(page.locator('[data-jf="plot"] .g-dot').first).to_be_visible()
+    at(page, "plot").press("Home")
+    expect(at(page, "tooltip")).to_contain_text("Orders 10")
+    pick(page, "chart-kind:histograms")
+    expect(at(page, "unit")).to_have_text("rows")
+    at(page, "plot").press("Home")
+    expect(at(page, "tooltip")).to_contain_text(re.compile("Spend .* to .*Rows"))
+
+
+def test_panels_with_a_logarithmic_axis_become_a_table(chart: Page) -> None:
+    """The picture has the theme's palette; the points are a table and a variable; the next run keeps the choices."""
+    page = chart
+    at(page, "chart-split").select_option("Channel")
+    at(page, "chart-scale").select_option("log")
+    expect(page.locator('[data-jf^="plot:"]')).to_have_count(2)
+    expect(at(page, "plot:Retail").get_by_text("5k", exact=True)).to_be_visible()
+    look(page, "chart-panels-light")
+    turn(page, "Dark")
+    look(page, "chart-panels-dark")
+    pick(page, "chart-save")
+    with page.expect_download() as saved:
+        pick(page, "chart-save:svg")
+    picture = saved.value.path().read_text("utf-8")
+    assert "Retail" in picture
+    assert "rgb(103, 163, 232)" in picture, "the palette of the dark"
+
+    pick(page, "chart-points-table")
+    expect(at(page, "chip:points")).to_be_visible()
+    expect(at(page, "sort:Online AAA US EQUITY")).to_be_visible()
+    look(page, "chart-points-dark")
+    pick(page, "assign", "assign-now")
+    expect(page.locator(".jf-toast")).to_contain_text("_points holds the table")
+    name = at(page, "var-name").inner_text()
+    assert run_python(page, f"print({name}_points.shape[1])") == "7"
+    pick(page, "view-code")
+    expect(at(page, "table-code")).to_contain_text("pivot_table(")
+    pick(page, "view-code", "chip-remove:points")
+    expect(at(page, "sort:Company Name")).to_be_visible()
+    fill(page, "year", "2023")
+    run(page, number=2)
+    pick(page, "tab:chart")
+    expect(at(page, "chart-split")).to_have_value("Channel")
+    expect(at(page, "chart-scale")).to_have_value("log")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -12,10 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.panel import chart_svg
 from jupyter_funcs.panel.chart_plan import POINTS_OF_A_LINE
 from jupyter_funcs.panel.chart_svg import svg
 from jupyter_funcs.panel.chart_view import Chart
-from jupyter_funcs.panel.requests import ChartWish, OneOf, Range, TableQuery
+from jupyter_funcs.panel.requests import ChartPoints, ChartWish, OneOf, Range, TableQuery, read
 from jupyter_funcs.panel.table import TableView
 from tests.growth import assert_linear
 
@@ -51,12 +55,9 @@ def choice(view: View, name: str) -> dict[str, bool]:
 def table_of(code: str, frame: pd.DataFrame) -> pd.DataFrame:
     """Run the code of a chart as far as the table of its points."""
     names: dict[str, Any] = {"df": frame, "np": np}
-    lines = [
-        line
-        for line in code.splitlines()
-        if not line.startswith(("ax", "plt", "import matplotlib"))
-    ]
-    exec(compile("\n".join(lines), "a chart's", "exec"), names)
+    lines = code.removeprefix("import matplotlib.pyplot as plt").partition("\nax =")[0]
+    lines = lines.partition("\nfigure,")[0].partition("\nplt.")[0]
+    exec(compile(lines, "a chart's", "exec"), names)
     table: pd.DataFrame = names["table"]
     return table
 
@@ -157,7 +158,7 @@ def test_the_default_is_the_finest_line_that_a_reader_can_see() -> None:
     }
     labels = {
         each["value"]: each["label"]
-        for choice in view["choices"][-2:]
+        for choice in view["choices"][-3:]
         for each in choice["options"]
     }
     assert [labels[each] for each in ("value", "day", "week")] == [
@@ -727,3 +728,155 @@ def test_the_first_measure_holds_numbers_throughout() -> None:
     view = Chart(frame).view(ChartWish())
     assert view["title"].startswith("Spend")
     assert list(choice(view, "measure")) == ["Spend", "Cards", "Odd"]
+
+
+def sectors() -> pd.DataFrame:
+    """Six regions of two sectors, each run by a company."""
+    frame = daily(6)
+    frame["Sector"] = np.where(frame["Region"] < "R3", "East", "West")
+    return frame.assign(**{"Company Name": "Company " + frame["Region"]})
+
+
+KINDS = [
+    {"kind": "area"},
+    {"kind": "stack", "show": "sum", "points": "month"},
+    {"kind": "stack", "split": "Sector", "colour": "Region"},
+    {"kind": "line", "split": "Sector", "colour": ""},
+    {"kind": "line", "split": "Sector", "show": "growth"},
+    {"kind": "bar", "split": "Sector", "colour": "Region"},
+    {"kind": "scatter", "colour": ""},
+    {"kind": "scatter", "measure": "Share", "x": "Cards", "split": "Sector", "colour": "Region"},
+    {"kind": "histogram", "measure": "Share"},
+    {"kind": "histogram", "split": "Sector"},
+    {"kind": "bar", "scale": "log"},
+    {"kind": "line", "scale": "log"},
+]
+
+
+@pytest.mark.parametrize("wish", KINDS, ids=str)
+def test_each_kind_draws_what_its_code_computes(wish: Any) -> None:
+    """The same values in the view, in the table of the code, in its picture, and as a table of points."""
+    frame = sectors()
+    chosen = ChartWish(**wish)
+    view = Chart(frame).view(chosen)
+    assert (view["kind"], view["log"]) == (wish["kind"], wish.get("scale") == "log")
+    assert view["panels"] == (["East", "West"] if "split" in wish else [])
+    table = table_of(view["code"], frame)
+    shown = [value for line in view["series"] for value in line["values"] if value is not None]
+    values = table[view["title"].split(" against")[0]] if wish["kind"] == "scatter" else table
+    assert sorted(shown) == pytest.approx(
+        sorted(pd.Series(values.to_numpy().ravel()).dropna()), abs=0.01
+    )
+    assert ET.fromstring(svg(view)).tag.endswith("svg")
+    made = TableView(frame).made([ChartPoints(chosen)])
+    assert (made.rows, made.view()["rows"]) == (len(table), len(table))
+    *lines, last = made.code(TableQuery(), "df").splitlines()
+    names: dict[str, Any] = {"df": frame}
+    exec("\n".join(lines), names)
+    computed = eval(last, names).astype(object)
+    pd.testing.assert_frame_equal(computed, made.flat.astype(object), check_dtype=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wish", KINDS, ids=str)
+def test_the_code_of_each_kind_draws_with_matplotlib(
+    wish: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One panel for each value of a column that splits the chart."""
+    import matplotlib.pyplot as plt
+
+    monkeypatch.setattr(plt, "show", lambda: None)
+    plt.switch_backend("agg")
+    view = Chart(sectors()).view(ChartWish(**wish))
+    names: dict[str, Any] = {"df": sectors()}
+    exec(compile(view["code"], "a chart's", "exec"), names)
+    names["ax"].figure.canvas.draw()
+    titles = [ax.get_title() for ax in names["ax"].figure.axes]
+    assert [*filter(None, titles)] == (view["panels"] or [view["title"]])
+    plt.close("all")
+
+
+REFUSED = {
+    "ratios": (
+        {"kind": "stack", "measure": "Share"},
+        "line",
+        "Stacked areas add values up, and Share doesn't add up.",
+    ),
+    "no second measure": (
+        {"kind": "scatter"},
+        "line",
+        "Scatter plots need two columns of numbers.",
+    ),
+    "no numbers": ({"kind": "histogram"}, "line", "Histograms need a column of numbers."),
+    "another result's": ({"colour": "Brand"}, "line", "The result has no column 'Brand'."),
+    "a change below 0": (
+        {"scale": "log", "show": "growth"},
+        "line",
+        "A logarithmic axis needs values above 0; the smallest is",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_drawn_is_said(name: str) -> None:
+    """The usual chart is drawn in its place: a choice outlives the run that it was made for."""
+    columns = {"no second measure": ["Spend"], "no numbers": []}.get(name, ["Spend", "Share"])
+    wish, kind, sentence = REFUSED[name]
+    view = Chart(daily(2)[["Date", "Region", *columns]]).view(ChartWish(**wish))
+    assert (view["kind"], view["why"], view["log"]) == (kind, "", False)
+    assert any(note.startswith(sentence) for note in view["notes"])
+
+
+def test_values_below_zero_are_not_stacked() -> None:
+    """Nor is a histogram drawn of rows without a number."""
+    frame = daily(2, DAYS[:9])
+    losses = frame.assign(Spend=-frame["Spend"])
+    assert Chart(losses).view(ChartWish(kind="stack"))["why"] == "Values below 0 can't be stacked."
+    empty = Chart(pd.concat([frame, frame.assign(Spend=np.nan)], ignore_index=True))
+    nothing = empty.view(ChartWish(kind="histogram"), rows=np.arange(len(frame), 2 * len(frame)))
+    assert nothing["why"] == "These rows have no values of this measure."
+    with pytest.raises(ArgumentError, match="can't be stacked"):
+        TableView(losses).made([ChartPoints(ChartWish(kind="stack"))])
+
+
+def test_a_setting_that_no_chart_has_is_refused_in_words() -> None:
+    """An unknown kind, field or axis of a page gets an error, never a traceback."""
+    query = {"sort": [], "filters": [], "find": "", "hidden": []}
+    request = {
+        "v": 1,
+        "id": 1,
+        "kind": "chart",
+        "run": 1,
+        "low": None,
+        "high": None,
+        "query": query,
+    }
+    assert read(request | {"wish": {"kind": "stack", "scale": "log", "split": ""}})[1]["wish"]
+    for wish in ({"kind": "pie"}, {"scale": "cubic"}, {"axis": 3}, {"split": 7}):
+        with pytest.raises(ArgumentError, match="can't read the request chart"):
+            read(request | {"wish": wish})
+
+
+def test_companies_are_named_beside_their_symbols() -> None:
+    """By a column of names that each follow from the colour's."""
+    view = Chart(sectors()).view(ChartWish(colour="Region"))
+    assert view["names"]["R4"] == "Company R4"
+    assert Chart(sectors()).view(ChartWish(kind="bar", colour="Region"))["names"] == view["names"]
+    assert Chart(sectors()).view(ChartWish(colour="Company Name"))["names"] == {}
+    assert Chart(sectors()).view(ChartWish(colour="Sector"))["names"] == {}
+
+
+def test_a_picture_has_the_colours_of_the_page() -> None:
+    """Those of the light, or by the variables of its style sheet those of the dark."""
+    sheet = (Path(chart_svg.__file__).parent / "front/src/css/palette.css").read_text("utf-8")
+    assert sheet == chart_svg.PALETTE
+    light = re.findall(r"(--s\d): (#\w{6})", sheet)[:8]
+    picture = svg(Chart(daily(8, DAYS[:20])).view())
+    assert all(f"var({name},{colour})" in picture for name, colour in light)
+
+
+def test_a_single_point_is_seen_in_the_picture() -> None:
+    """A line of one or two points has dots."""
+    days = Chart(daily(2, DAYS[:2])).view(ChartWish(kind="line"))
+    assert svg(days).count("<circle") == 4
+    assert "<circle" not in svg(Chart(daily(2)).view())

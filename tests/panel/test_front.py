@@ -98,7 +98,12 @@ def test_the_guide_lists_each_hook_and_no_other() -> None:
         .partition("| header |")[2]
         .partition("\n\n")[0]
     )
-    told = {"panel", "hidden", *re.findall(r"`([\w:-]+)`", table)}  # `hidden` is `chip:hidden`
+    told = {
+        "panel",
+        "hidden",
+        "points",
+        *re.findall(r"`([\w:-]+)`", table),
+    }  # of `chip:hidden`, `chip:points`
     heads = tuple(each for each in known if each[-1] in ":-")
     assert [
         each

@@ -5,7 +5,7 @@
  * tests see that it is stale.
  */
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 
@@ -38,6 +38,9 @@ await build({
   format: "esm",
   target: "es2022",
 });
+
+// The picture of a saved notebook has the colours of the page.
+copyFileSync(join(here, "src/css/palette.css"), join(out, "palette.css"));
 
 const licence = readFileSync(join(here, "node_modules/preact/LICENSE"), "utf8");
 const about = "What panel.js contains besides this project's own code.";

@@ -1,19 +1,19 @@
 /** What the chart asks for, draws and says, in the sources. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chart, manyLines } from "./charts.js";
+import { chart, manyLines, multiples } from "./charts.js";
 import { pause } from "./fake.js";
 import { press, shown, soon } from "./page.js";
 import { ANSWERS, STATES } from "./states.js";
 
 /** What is asked comes a moment after it is there. */
 const until = (holds) => soon(() => assert.ok(holds())).then(() => pause(30));
-const open = async (answers = {}, traits = {}, before = () => {}) => {
+const open = async (answers = {}, traits = {}, before = () => {}, part = "plot") => {
   const page = await shown({ ...STATES.chart.traits, ...traits }, { ...ANSWERS, ...answers });
   before(page);
   await until(
     () =>
-      page.$("plot") ||
+      page.$(part) ||
       page.$("chart-empty")?.textContent.includes("stopped") ||
       page.$("chart-empty")?.querySelector("b"),
   );
@@ -261,5 +261,88 @@ test("a chart without times, with a single point or without a value is drawn", a
   assert.match(paths($)[0].getAttribute("d"), /^M[\d. ]+h0$/);
   assert.equal($("plot").querySelectorAll("g > circle").length, 1, "a point is seen");
   assert.equal($("legend"), null);
+  await close();
+});
+
+for (const [kind, parts, reading] of [
+  ["areas", 6, /^Week of 3 Nov 2025: Southeast/],
+  ["stacks", 6, /^Week of 3 Nov 2025: Southeast/],
+  ["scatters", 90, /^Transaction Count 89: Southwest/],
+  ["histograms", 1, /^Spend 2,000 to 3,000: Rows 2/],
+]) {
+  test(`${kind} are drawn, and keys read them`, async () => {
+    const { $, asked, key, close } = await open();
+    $(`chart-kind:${kind}`).click();
+    const drawn = kind === "scatters" ? "g > circle" : ".g-fill";
+    await until(() => $("plot").querySelectorAll(drawn).length === parts);
+    assert.deepEqual(asked().at(-1).wish, { kind: kind.slice(0, -1) });
+    await key("End");
+    assert.match($("plot").getAttribute("aria-label"), reading);
+    assert.ok($("tooltip"));
+    assert.equal($(`chart-kind:${kind}`).getAttribute("aria-checked"), "true");
+    await close();
+  });
+}
+
+test("a stack is as high as the sum of its lines", async () => {
+  const { $, key, close } = await open();
+  const highest = (dots) => Math.min(...[...dots].map((dot) => Number(dot.getAttribute("cy"))));
+  $("chart-kind:stacks").click();
+  await until(() => $("plot").querySelector(".g-fill"));
+  await key("End");
+  const sum = $("tooltip").querySelector(".is-sum").textContent;
+  const ticks = [...$("plot").querySelectorAll("text[text-anchor=end]")];
+  const [zero, last] = [ticks[0], ticks.findLast(({ textContent }) => textContent.endsWith("M"))];
+  const [low, high] = [zero, last].map((tick) => Number(tick.getAttribute("y")) - 4);
+  const share =
+    Number(sum.slice(3).replaceAll(",", "")) / (1e6 * Number.parseFloat(last.textContent));
+  const top = highest($("plot").querySelectorAll("svg > circle"));
+  assert.ok(Math.abs(top - (low + (high - low) * share)) < 1, `${top} ${share} ${low} ${high}`);
+  await close();
+});
+
+test("panels have a plot each with the same axes, and one legend", async () => {
+  const { $, close } = await open({ chart: multiples }, {}, () => {}, "panels");
+  for (const panel of ["Debit", "Credit", "Other"]) assert.ok($(`plot:${panel}`));
+  const texts = (panel) =>
+    [...$(`plot:${panel}`).querySelectorAll("text")].map(({ textContent }) => textContent);
+  assert.deepEqual(texts("Debit"), texts("Other"));
+  assert.ok(texts("Debit").includes("500k"), "the axis is logarithmic");
+  assert.equal($("legend").querySelectorAll("button").length, 2);
+  $("legend:Midwest").click();
+  await pause(60);
+  assert.equal($("plot:Credit").querySelectorAll(".g-path").length, 1);
+  assert.equal($("zoom-reset"), null);
+  await close();
+});
+
+test("names stand beside the codes of a legend and of bars", async () => {
+  const names = { Pacific: "The west coast" };
+  const { $, close } = await open({ chart: (request) => ({ ...chart(request), names }) });
+  assert.match($("legend:Pacific").textContent, /^Pacific The west coast\d/);
+  $("chart-kind:bars").click();
+  await until(() => !$("legend"));
+  assert.match($("plot").getAttribute("aria-label"), /Pacific · The west coast [\d,]+/);
+  await close();
+});
+
+test("the points open as a table, while the chart stays what it is", async () => {
+  const { $, asked, choose, model, close } = await open({
+    shape: () => ({ table: model.traits.run.result.table, pivot: null }),
+  });
+  await choose("chart-measure", "Transaction Count");
+  $("chart-points-table").click();
+  await until(() => $("chip:points"));
+  const of = { sort: [], filters: [], find: "", hidden: [] };
+  const step = { wish: { measure: "Transaction Count" }, low: null, high: null, of };
+  const { steps } = model.asked.filter(({ kind }) => kind === "shape").at(-1);
+  assert.deepEqual(steps, [{ kind: "points", ...step }]);
+  assert.ok($("assign"));
+  $("tab:chart").click();
+  await until(() => $("plot"));
+  assert.deepEqual(asked().at(-1).steps, []);
+  $("tab:table").click();
+  $("chip-remove:points").click();
+  await until(() => !$("chip:points"));
   await close();
 });

@@ -35,6 +35,10 @@ function choicesOf({ kind, measure, colour, show }, step) {
     choice("kind", "Kind of chart", kind, [
       ["line", "Lines"],
       ["bar", "Bars"],
+      ["area", "Areas"],
+      ["stack", "Stacked areas"],
+      ["scatter", "Scatter plots"],
+      ["histogram", "Histograms"],
     ]),
     choice("measure", "Measure", measure, [["Spend"], ["Spend Growth"], ["Transaction Count"]]),
     choice("colour", kind === "bar" ? "Bars for" : "Colour by", colour, [
@@ -73,6 +77,9 @@ const aboutOf = (wish, step, filters) => ({
   notes: [],
   code: "import pandas as pd\ntable = df.groupby('Date').sum()",
   hidden: 0,
+  panels: [],
+  names: {},
+  log: wish.scale === "log",
   choices: choicesOf(wish, step).slice(0, filters.length ? 3 : undefined),
 });
 
@@ -118,6 +125,42 @@ function linesOf({ show, all }, names, days) {
   return { ...shown, x: { type: "time", values: days, labels: [] }, series };
 }
 
+const HISTOGRAM = {
+  title: "Rows by Spend",
+  unit: "rows",
+  format: "count",
+  step: "",
+  adds: false,
+  x: { type: "number", title: "Spend", format: "money", values: [0, 1000, 2000, 3000], labels: [] },
+  series: [{ name: "Rows", colour: 0, values: [4, 9, 2] }],
+};
+
+/** Points with places of their own. */
+const dotsOf = (names) => ({
+  title: "Spend against Transaction Count by region",
+  step: "",
+  adds: false,
+  zero: false,
+  x: { type: "number", title: "Transaction Count", format: "count", values: [0, 90], labels: [] },
+  series: names.slice(0, 3).map((name, line) => ({
+    name,
+    colour: line,
+    xs: Array.from({ length: 30 }, (_, at) => at * 3 + line),
+    values: Array.from(
+      { length: 30 },
+      (_, at) => 2000 + at * 90 + wave(FIRST + at * 40, line) / 300,
+    ),
+  })),
+});
+
+/** The same lines for each panel. */
+const panelsOf = (chosen, names, days) => {
+  const panels = ["Debit", "Credit", "Other"];
+  const { series, ...rest } = linesOf(chosen, names.slice(0, 2), days);
+  const own = (panel) => series.map((line) => ({ ...line, panel }));
+  return { ...rest, panels, series: panels.flatMap(own) };
+};
+
 /** The answer to a `chart` request. */
 export function chart({ wish = {}, low = null, high = null, filters = [] } = {}, names = REGIONS) {
   const usual = {
@@ -136,8 +179,13 @@ export function chart({ wish = {}, low = null, high = null, filters = [] } = {},
   const about = aboutOf(chosen, step, filters);
   if (filters.length) return { ...about, ...NONE };
   if (chosen.kind === "bar") return { ...about, ...barsOf(chosen.measure, names) };
+  if (chosen.kind === "histogram") return { ...about, ...HISTOGRAM };
+  if (chosen.kind === "scatter") return { ...about, ...dotsOf(names) };
+  if (chosen.split) return { ...about, ...panelsOf(chosen, names, days) };
   return { ...about, ...linesOf(chosen, names, days) };
 }
+export const multiples = (request) =>
+  chart({ ...request, wish: { split: "Card", scale: "log", ...request.wish } });
 export const manyLines = (request) => chart(request, SYMBOLS);
 
 /** The answer to a `compare` request. */

@@ -1,5 +1,5 @@
 /** States of the panel as the kernel would write them, over made-up data: for the stage and for tests. */
-import { chart, compared, manyLines } from "./charts.js";
+import { chart, compared, manyLines, multiples } from "./charts.js";
 import { groupsOf, RUN, VALUES, VIEW } from "./fake.js";
 
 const COMPANIES = [
@@ -885,6 +885,11 @@ export const STATES = {
     await point(0.4)(page);
   }),
   bars: at({ tab: "chart" }, click("chart-kind:bars")),
+  areas: at({ tab: "chart" }, click("chart-kind:areas")),
+  stacks: at({ tab: "chart" }, click("chart-kind:stacks")),
+  scatters: at({ tab: "chart" }, click("chart-kind:scatters")),
+  histograms: at({ tab: "chart" }, click("chart-kind:histograms")),
+  multiples: at({ tab: "chart" }, undefined, { chart: multiples }),
   unsaved: {
     ...at({
       view: { ...view, cell: { id: "", names: true } },

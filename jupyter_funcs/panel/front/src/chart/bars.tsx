@@ -1,7 +1,8 @@
 import { useRef, useState } from "preact/hooks";
 import type * as P from "../core/protocol";
-import { briefly, sharp, useSize } from "./drawing";
-import { axisTexts, clamp, shortText, ticks, valueText } from "./scales";
+import { briefly, type Range, sharp, useSize } from "./drawing";
+import { axisTexts, clamp, logAxis, shortText, ticks, valueText } from "./scales";
+import { extent } from "./shapes";
 
 const CHARACTER = 7.4; // pixels
 const VALUE_ROOM = 116;
@@ -9,12 +10,19 @@ const AXIS_ROOM = 28;
 
 type Plan = ReturnType<typeof plannedBars>;
 
+type BarsProps = {
+  view: P.ChartView;
+  /** What the axis of values has to show, where panels share it. */
+  shared?: Range;
+  hook?: string;
+};
+
 /** One bar for each category. */
-export function Bars({ view }: { view: P.ChartView }) {
+export function Bars({ view, shared, hook = "plot" }: BarsProps) {
   const box = useRef<HTMLDivElement | null>(null);
   const [width, height] = useSize(box);
   const [at, setAt] = useState(-1);
-  const plan = plannedBars(view, width, height);
+  const plan = plannedBars(view, width, height, shared);
   const { names, values, high } = plan;
   const leave = () => setAt(-1);
   const text = (bar: number) => `${names[bar]} ${valueText(values[bar], view.format)}`;
@@ -33,7 +41,7 @@ export function Bars({ view }: { view: P.ChartView }) {
       role="group"
       aria-roledescription="chart"
       aria-label={at < 0 ? all : text(at)}
-      data-jf="plot"
+      data-jf={hook}
       onKeyDown={keys}
       onBlur={leave}
     >
@@ -56,13 +64,19 @@ export function Bars({ view }: { view: P.ChartView }) {
 }
 
 /** Where bars and names are, in pixels. */
-function plannedBars(view: P.ChartView, width: number, height: number) {
+function plannedBars(view: P.ChartView, width: number, height: number, shared?: Range) {
   const values = view.series[0].values.map((value) => value ?? 0);
-  const names = view.x.labels.map(briefly(view));
+  const brief = briefly(view);
+  const names = view.x.labels.map((name) =>
+    [brief(name), view.names[name]].filter(Boolean).join(" · "),
+  );
   const longest = Math.max(...names.map(({ length }) => length));
   const left = clamp(longest * CHARACTER + 16, 48, Math.min(260, width * 0.35));
   const wide = Math.max(1, width - left - VALUE_ROOM);
-  const [low, top] = [Math.min(0, ...values), Math.max(0, ...values)];
+  const [least, most] = shared ?? extent(view, []);
+  const scale = view.log ? logAxis(least, most) : null;
+  const [low, top] = scale ? [scale.low, scale.high] : [Math.min(0, least), Math.max(0, most)];
+  const turned = (value: number) => (scale ? Math.log10(Math.max(value, low)) : value);
   const total = values.reduce((sum, value) => sum + value, 0);
   return {
     values,
@@ -72,18 +86,22 @@ function plannedBars(view: P.ChartView, width: number, height: number) {
     wide,
     low,
     top,
+    base: scale ? low : 0,
+    marks: scale?.ticks ?? ticks(low, top, Math.max(2, Math.round(wide / 110))),
     total,
     high: clamp(Math.floor((height - 32) / values.length), 20, 48),
-    X: (value: number) => left + ((value - low) / (top - low || 1)) * wide,
-    hasShares: view.format !== "percent" && view.zero && low >= 0 && total > 0,
+    X: (value: number) =>
+      left + ((turned(value) - turned(low)) / (turned(top) - turned(low) || 1)) * wide,
+    hasShares: view.format !== "percent" && view.zero && !view.log && low >= 0 && total > 0,
   };
 }
 
 function BarAxis({ view, plan }: { view: P.ChartView; plan: Plan }) {
-  const { values, high, low, top, wide, X } = plan;
+  const { values, high, marks, base, X } = plan;
   const bottom = high * values.length;
-  const marks = ticks(low, top, Math.max(2, Math.round(wide / 110)));
-  const texts = axisTexts(marks, view.format);
+  const texts = view.log
+    ? marks.map((mark) => shortText(mark, view.format))
+    : axisTexts(marks, view.format);
   return (
     <>
       {marks.map((value, at) => (
@@ -94,7 +112,7 @@ function BarAxis({ view, plan }: { view: P.ChartView; plan: Plan }) {
             x2={sharp(X(value))}
             y1="0"
             y2={bottom}
-            class={value === 0 ? "g-base" : "g-line"}
+            class={value === base ? "g-base" : "g-line"}
           />
           <text key={`t${value}`} x={X(value)} y={bottom + 17} text-anchor="middle">
             {texts[at]}
@@ -119,13 +137,13 @@ function Bar({ view, plan, at }: { view: P.ChartView; plan: Plan; at: number }) 
       </text>
       <rect
         class="g-bar"
-        x={X(Math.min(value, 0))}
+        x={X(Math.min(value, plan.base))}
         y={top + high * 0.2}
-        width={Math.max(1, X(Math.abs(value)) - X(0))}
+        width={Math.max(1, Math.abs(X(value) - X(plan.base)))}
         height={high * 0.6}
         rx="2"
       />
-      <text x={X(Math.max(value, 0)) + 8} y={middle}>
+      <text x={X(Math.max(value, plan.base)) + 8} y={middle}>
         <tspan class="t-strong">{shortText(value, view.format)}</tspan>
         {plan.hasShares && <tspan dx="8">{((value / total) * 100).toFixed(1)}%</tspan>}
       </text>

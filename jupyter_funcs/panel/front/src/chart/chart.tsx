@@ -1,14 +1,17 @@
+import type { ComponentChildren, ComponentProps } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { count, plural } from "../core/format";
 import { Button } from "../core/icons";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
+import { useSteps } from "../table/useShape";
 import { Bars } from "./bars";
 import { Choice } from "./choice";
-import { type Range, REST, type Zoom } from "./drawing";
+import { type Line, type Range, REST, type Zoom } from "./drawing";
 import { Legend } from "./legend";
 import { Lines } from "./lines";
 import { SavePicture } from "./savepicture";
+import { extent } from "./shapes";
 import { type Chosen, useChart, useChosen } from "./useChart";
 
 type Change = (more: Partial<Chosen>) => void;
@@ -22,7 +25,7 @@ export function Chart({ result }: { result: P.ResultView }) {
   if (!shown) return <NoChart trouble={trouble} />;
 
   const { view, whole } = shown;
-  const range = zoomWithin(chosen, whole);
+  const range = canZoom(view) ? zoomWithin(chosen, whole) : null;
   const isFiltered = query.filters.length > 0 || query.find !== "";
   const wish = (more: P.ChartWish) =>
     change({
@@ -51,19 +54,24 @@ export function Chart({ result }: { result: P.ResultView }) {
         <NothingToDraw why={view.why} isFiltered={isFiltered} />
       ) : (
         <>
-          <Plot
-            view={view}
-            whole={whole}
-            range={range}
-            chosen={chosen}
-            change={change}
-            code={code}
-            showCode={showCode}
-          />
+          <Plot view={view} whole={whole} range={range} chosen={chosen} change={change}>
+            <PointsTable
+              result={result}
+              chosen={chosen}
+              range={view.x.type === "time" ? range : null}
+            />
+            <Button
+              icon="code"
+              aria="Code of this chart"
+              data-jf="chart-code"
+              aria-expanded={code}
+              onClick={() => showCode(!code)}
+            />
+          </Plot>
           <Notes
             view={view}
             trouble={trouble}
-            canDrag={view.kind !== "bar" && !range && whole.x.values.length > 2}
+            canDrag={canZoom(view) && !range && whole.x.values.length > 2}
             showAll={chosen.wish.all ? null : () => wish({ all: true })}
           />
           {code && <ChartCode code={view.code} />}
@@ -72,6 +80,10 @@ export function Chart({ result }: { result: P.ResultView }) {
     </>
   );
 }
+
+/** Panels share their axes, and numbers are all drawn. */
+const canZoom = ({ kind, x, panels }: P.ChartView) =>
+  kind !== "bar" && x.type !== "number" && !panels.length;
 
 /** The zoom, unless it is one of another result with other times. */
 function zoomWithin({ zoom, of }: Chosen, { x }: P.ChartView): Zoom {
@@ -118,18 +130,20 @@ type PlotProps = {
   range: Zoom;
   chosen: Chosen;
   change: Change;
-  code: boolean;
-  showCode: (shown: boolean) => void;
+  /** Buttons beside the title. */
+  children: ComponentChildren;
 };
 
 /** The title with its buttons, the drawing and the legend. */
-function Plot({ view, whole, range, chosen, change, code, showCode }: PlotProps) {
+function Plot({ view, whole, range, chosen, change, children: buttons }: PlotProps) {
   const box = useRef<HTMLDivElement | null>(null);
   const [dim, setDim] = useState<string | null>(null);
   const { hidden } = chosen;
-  const lines = view.series.filter(({ colour }) => colour !== REST);
+  const lines = named(view);
   const isBars = view.kind === "bar";
   const hasLegend = !isBars && lines.length > 1;
+  const faded = hidden.includes(dim ?? "") ? null : dim;
+  const zoomTo = (zoom: Zoom) => change({ zoom, of: String(whole.x.labels) });
   const resetZoom = () => {
     change({ zoom: null });
     box.current?.querySelector<HTMLElement>(".jf-plot")?.focus();
@@ -142,7 +156,7 @@ function Plot({ view, whole, range, chosen, change, code, showCode }: PlotProps)
           {view.unit}
         </span>
         <span class="jf-gap" />
-        {range && !isBars && (
+        {range && (
           <Button
             kind="is-line"
             icon="zoom"
@@ -151,25 +165,19 @@ function Plot({ view, whole, range, chosen, change, code, showCode }: PlotProps)
             onClick={resetZoom}
           />
         )}
-        <Button
-          icon="code"
-          aria="Code of this chart"
-          data-jf="chart-code"
-          aria-expanded={code}
-          onClick={() => showCode(!code)}
-        />
+        {buttons}
         <SavePicture box={box} view={view} lines={lines} />
       </div>
-      {isBars ? (
-        <Bars view={view} />
+      {view.panels.length > 0 ? (
+        <Panels view={view} hidden={hidden} dim={faded} />
       ) : (
-        <Lines
+        <Drawing
           view={view}
           whole={whole}
           zoom={range}
           hidden={hidden}
-          dim={hidden.includes(dim ?? "") ? null : dim}
-          onZoom={(zoom: Zoom) => change({ zoom, of: String(whole.x.labels) })}
+          dim={faded}
+          onZoom={canZoom(view) ? zoomTo : undefined}
         />
       )}
       {hasLegend && (
@@ -186,6 +194,62 @@ function Plot({ view, whole, range, chosen, change, code, showCode }: PlotProps)
   );
 }
 
+/** The lines with colours of their own, each once whatever the number of panels. */
+function named({ series }: P.ChartView) {
+  const byName = new Map<string, Line>();
+  for (const line of series) if (line.colour !== REST) byName.set(line.name, line);
+  return [...byName.values()];
+}
+
+const Drawing = (props: ComponentProps<typeof Lines>) =>
+  props.view.kind === "bar" ? <Bars {...props} /> : <Lines {...props} />;
+
+type PanelsProps = { view: P.ChartView; hidden: string[]; dim: string | null };
+
+/** A small chart for each value of a column, all with the same axes. */
+function Panels({ view, hidden, dim }: PanelsProps) {
+  const shared = extent(view, hidden);
+  return (
+    <div class="jf-multiples" data-jf="panels">
+      {view.panels.map((panel) => {
+        const series = view.series.filter((line) => line.panel === panel);
+        const own = { ...view, panels: [], series, title: `${view.title}, ${panel}` };
+        return (
+          <div key={panel} class={`jf-multiple is-${view.kind}`}>
+            <b class="jf-cut" title={panel}>
+              {panel}
+            </b>
+            <Drawing view={own} hidden={hidden} dim={dim} shared={shared} hook={`plot:${panel}`} />
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+type PointsTableProps = { result: P.ResultView; chosen: Chosen; range: Zoom };
+
+/** Shows the points of the chart in the table. */
+function PointsTable({ result, chosen, range }: PointsTableProps) {
+  const { query, seen, showTab, tell, live } = usePanel();
+  const { points } = useSteps(result);
+  const [low, high] = range ?? [null, null];
+  const open = async () => {
+    if (seen.steps.at(-1)?.kind !== "points")
+      await points({ wish: chosen.wish, low, high, of: { ...query, sort: [] } });
+    showTab("table");
+  };
+  return (
+    <Button
+      icon="pivot"
+      aria="These points as a table"
+      data-jf="chart-points-table"
+      disabled={live === "gone"}
+      onClick={() => void tell(open())}
+    />
+  );
+}
+
 const lastPlace = (range: Range | null) => (range ? range[1] + 1 : undefined);
 
 type NotesProps = {
@@ -197,9 +261,10 @@ type NotesProps = {
 
 /** What is said of the chart below it. */
 function Notes({ view, trouble, canDrag, showAll }: NotesProps) {
-  const own = view.series.filter(({ colour }) => colour !== REST).length;
-  const others = view.series.length - own;
-  const all = count(view.series.length + view.hidden);
+  const own = named(view).length;
+  const drawn = new Set(view.series.map(({ name }) => name)).size;
+  const others = drawn - own;
+  const all = count(drawn + view.hidden);
   const what = others > 0 ? "coloured" : "drawn";
   return (
     <div class="jf-note-line" data-jf="chart-note">

@@ -9,7 +9,7 @@ export function Choice(props: Props) {
   return props.choice.name === "kind" ? <KindChoice {...props} /> : <ListChoice {...props} />;
 }
 
-/** Lines or bars, as two buttons. */
+/** Lines, bars and other kinds, as buttons. */
 function KindChoice({ choice: { label, value, options }, choose, off }: Props) {
   const at = options.findIndex((option) => option.value === value);
   const keys = (event: KeyboardEvent) =>
@@ -30,7 +30,7 @@ function KindChoice({ choice: { label, value, options }, choose, off }: Props) {
           data-jf={`chart-kind:${option.value}s`}
           onClick={() => choose(option.value)}
         >
-          <Icon name={option.value === "line" ? "lines" : "bars"} size={14} />
+          <Icon name={`${option.value as P.ChartKind}s`} size={14} />
         </button>
       ))}
     </div>

@@ -3,7 +3,7 @@ import { shortened } from "../core/format";
 import type * as P from "../core/protocol";
 import { useResize } from "../core/useResize";
 
-export type Line = P.ChartView["series"][number];
+export type Line = P.Series;
 /** Two days since 1970, or the places of two categories. */
 export type Range = [number, number];
 export type Zoom = Range | null;

@@ -13,12 +13,22 @@ type Props = {
   setDim: (name: string | null) => void;
 };
 
+/** The name of a line, and what its value is called beside it. */
+export const LineName = ({ name, label }: { name: string; label?: string }) => (
+  <span class="jf-cut">
+    {name}
+    {label && <span class="jf-quiet"> {label}</span>}
+  </span>
+);
+
 /** The names and last values of lines, which hide and show them. */
 export function Legend({ view, end, lines, hidden, setHidden, setDim }: Props) {
   const by = view.choices.find(({ name }) => name === "colour")?.value;
   const brief = briefly(view);
   const signed = lines.some(({ values }) => values.some((value) => Number(value) < 0));
+  const hasLast = !view.panels.length && view.kind !== "scatter";
   const last = ({ values }: Line) => {
+    if (!hasLast) return "";
     const value = values.slice(0, end).findLast((known) => known !== null);
     if (view.format === "percent") return valueText(value, "percent", signed);
     return shortText(value, view.format);
@@ -31,7 +41,7 @@ export function Legend({ view, end, lines, hidden, setHidden, setDim }: Props) {
     <div class="jf-legend" role="group" aria-label="Lines" data-jf="legend">
       <h3>
         <span>{by || "Line"}</span>
-        <span>last</span>
+        {hasLast && <span>last</span>}
       </h3>
       {lines.map((line) => (
         <button
@@ -39,14 +49,16 @@ export function Legend({ view, end, lines, hidden, setHidden, setDim }: Props) {
           key={line.name}
           data-jf={`legend:${line.name}`}
           aria-pressed={!hidden.includes(line.name)}
-          title={hidden.includes(line.name) ? "Show" : "Hide. Double-click: show this line alone"}
+          title={`${[line.name, view.names[line.name]].filter(Boolean).join(" · ")}. ${
+            hidden.includes(line.name) ? "Show" : "Hide. Double-click: show this line alone"
+          }`}
           onClick={() => toggle(line.name)}
           onDblClick={() => alone(line)}
           onMouseEnter={() => setDim(line.name)}
           onMouseLeave={() => setDim(null)}
         >
           <Swatch colour={line.colour} />
-          <span class="jf-cut">{brief(line.name)}</span>
+          <LineName name={brief(line.name)} label={view.names[line.name]} />
           <span class="jf-num">{last(line)}</span>
         </button>
       ))}

@@ -6,6 +6,7 @@ import { briefly, caption, ink, type Range, REST, useSize, type Zoom } from "./d
 import { LineDrawing } from "./linedrawing";
 import { type Plan, planned, TOP } from "./plan";
 import { clamp, pointText, valueText } from "./scales";
+import { placed } from "./shapes";
 import { Spoken } from "./spoken";
 import { Strip } from "./strip";
 import { type PointValue, Tooltip } from "./tooltip";
@@ -24,26 +25,30 @@ type Props = {
   /** The line that all others are dimmed for. */
   dim?: string | null;
   onZoom?: (zoom: Zoom) => void;
+  /** What the axis of values has to show, where panels share it. */
+  shared?: Range;
   hook?: string;
 };
 
-/** Lines over time or named periods, with a cursor and a zoom. */
+/** Lines, areas, dots or bins over times, named periods or numbers, with a cursor and a zoom. */
 export function Lines({
-  view,
-  whole = view,
+  view: drawn,
+  whole = drawn,
   zoom = null,
   hidden = NONE,
   dim = null,
   onZoom,
+  shared,
   hook = "plot",
 }: Props) {
+  const view = useMemo(() => placed(drawn), [drawn]);
   const box = useRef<HTMLDivElement | null>(null);
   const [width, height] = useSize(box);
   const clip = useUniqueId();
   const canZoom = Boolean(onZoom) && whole.x.values.length > 2;
   const plan = useMemo(
-    () => planned(view, whole, { canZoom, zoom, hidden, width, height }),
-    [view, whole, zoom?.[0], zoom?.[1], hidden, width, height],
+    () => planned(view, whole, { canZoom, zoom, hidden, width, height, shared }),
+    [view, whole, zoom?.[0], zoom?.[1], hidden, width, height, shared?.[0], shared?.[1]],
   );
   const drawing = useMemo(() => <LineDrawing plan={plan} dim={dim} clip={clip} />, [plan, dim]);
   const cursor = useCursor(plan);
@@ -95,7 +100,7 @@ export function Lines({
         onDblClick={() => onZoom?.(null)}
       >
         {width > 0 && drawing}
-        {at >= 0 && <Crosshair plan={plan} x={x} values={values} />}
+        {at >= 0 && <Crosshair plan={plan} x={x} at={at} values={values} />}
         {drag.brush && <Brush plan={plan} range={drag.brush} />}
         {plan.strip > 0 && (
           <Strip whole={whole} hidden={hidden} plan={plan} shade={drag.moved ?? plan.range} />
@@ -109,16 +114,19 @@ export function Lines({
   );
 }
 
-type MarkProps = { plan: Plan; x: number; values: PointValue[] };
+type MarkProps = { plan: Plan; x: number; at: number; values: PointValue[] };
 
-const Crosshair = ({ plan, x, values }: MarkProps) => (
+const topOf = ({ paths }: Plan, name: string, at: number) =>
+  paths.find(({ line }) => line.name === name)?.tops[at];
+
+const Crosshair = ({ plan, x, at, values }: MarkProps) => (
   <>
     <line x1={x} x2={x} y1={TOP} y2={TOP + plan.tall} class="g-cross" />
     {values.map(({ line, value }) => (
       <circle
         key={line.name}
         cx={x}
-        cy={plan.Y(value)}
+        cy={plan.Y(topOf(plan, line.name, at) ?? value)}
         r="3.5"
         fill={ink(line.colour)}
         stroke="var(--jf-bg)"
@@ -133,8 +141,14 @@ const Brush = ({ plan, range: [from, to] }: { plan: Plan; range: Range }) => (
 );
 
 /** What the point at a place stands for. */
-const when = ({ view, isTime }: Plan, at: number) =>
-  isTime ? pointText(view.x.values[at], view.step) : view.x.labels[at];
+function when({ view, range }: Plan, at: number) {
+  const { type, values, labels, title, format = "" } = view.x;
+  if (type === "time") return pointText(values[at], view.step);
+  if (type === "category") return labels[at];
+  const half = view.kind === "histogram" ? (range[1] - range[0]) / values.length / 2 : 0;
+  const ends = half ? [values[at] - half, values[at] + half] : [values[at]];
+  return `${title} ${ends.map((end) => valueText(end, format)).join(" to ")}`;
+}
 
 /** The values of the lines at a place, the largest first. */
 function valuesAt(lines: Plan["lines"], at: number): PointValue[] {

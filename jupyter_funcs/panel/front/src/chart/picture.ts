@@ -13,6 +13,7 @@ const STYLES = [
   "stroke-dasharray",
   "stroke-linejoin",
   "opacity",
+  "fill-opacity",
   "font-size",
   "font-family",
   "visibility",
@@ -21,12 +22,13 @@ const SHAPES = "path, line, text, tspan, rect, circle";
 const NOT_SAVED = ".g-mini, .g-win, .g-grip, .g-brush, .g-cross";
 /** Pixels: the title, and a column and a row of the legend. */
 const TITLE = 28;
+const PANEL_TITLE = 20;
 const COLUMN = 160;
 const ROW = 18;
 
 /** Download what is drawn, with its title and legend, in the colours of the page. */
 export async function savePicture(
-  drawn: SVGSVGElement,
+  drawn: SVGSVGElement[],
   view: P.ChartView,
   lines: Line[],
   type: FileType,
@@ -43,8 +45,13 @@ export async function savePicture(
 }
 
 /** The drawing with the title above and the legend below. */
-function composed(drawn: SVGSVGElement, view: P.ChartView, lines: Line[]) {
-  const [width, tall] = [drawn.clientWidth, drawn.clientHeight];
+function composed(drawings: SVGSVGElement[], view: P.ChartView, lines: Line[]) {
+  const [drawn] = drawings;
+  const panelTitle = view.panels.length ? PANEL_TITLE : 0;
+  const boxes = drawings.map((drawing) => drawing.getBoundingClientRect());
+  const [left, top] = [Math.min(...boxes.map(({ x }) => x)), Math.min(...boxes.map(({ y }) => y))];
+  const width = Math.max(...boxes.map(({ right }) => right)) - left;
+  const tall = Math.max(...boxes.map(({ bottom }) => bottom)) - top + panelTitle;
   const columns = Math.max(1, Math.floor(width / COLUMN));
   const height = tall + TITLE + Math.ceil(lines.length / columns) * ROW + 8;
   const style = getComputedStyle(drawn);
@@ -53,14 +60,18 @@ function composed(drawn: SVGSVGElement, view: P.ChartView, lines: Line[]) {
     style.getPropertyValue(colour.slice(4, -1)).trim() || style.color;
 
   const root = element("svg", { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}` });
-  const inner = element("g", { transform: `translate(0 ${TITLE})` });
-  inner.append(...styledCopy(drawn).childNodes);
   const title = `${view.title}${view.unit ? ` (${view.unit})` : ""}`;
   root.append(
     element("rect", { width, height, fill: resolved("var(--jf-bg)") }),
     element("text", { x: 8, y: 18, "font-size": 13, "font-weight": 600, ...font }, title),
-    inner,
   );
+  for (const [at, box] of boxes.entries()) {
+    const [x, y] = [box.x - left, box.y - top + TITLE + panelTitle];
+    const inner = element("g", { transform: `translate(${x} ${y})` });
+    inner.append(...styledCopy(drawings[at]).childNodes);
+    const name = view.panels[at] ?? "";
+    root.append(inner, element("text", { x: x + 8, y: y - 5, "font-size": 12, ...font }, name));
+  }
   const brief = briefly(view);
   for (const [at, line] of lines.entries()) {
     const x = 8 + (at % columns) * COLUMN;

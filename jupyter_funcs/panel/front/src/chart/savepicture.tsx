@@ -13,8 +13,8 @@ export function SavePicture({ box, view, lines }: Props) {
   const { toast } = usePanel();
   const [anchor, open] = useState<HTMLElement | null>(null);
   const save = (type: FileType) => {
-    const drawn = box.current?.querySelector<SVGSVGElement>(".jf-plot > svg");
-    if (!drawn) return;
+    const drawn = [...(box.current?.querySelectorAll<SVGSVGElement>(".jf-plot > svg") ?? [])];
+    if (!drawn.length) return;
     const legend = view.kind === "bar" ? [] : lines;
     savePicture(drawn, view, legend, type).catch(() =>
       toast("The browser did not allow saving the picture."),

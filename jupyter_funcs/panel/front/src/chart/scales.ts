@@ -67,6 +67,21 @@ export function axis(
   return { ...ends, ticks: ticks(ends.low, ends.high, Math.round((ends.high - ends.low) / step)) };
 }
 
+/** A logarithmic axis between ones, twos and fives; over many of them powers of ten have labels. */
+export function logAxis(low: number, high: number): ReturnType<typeof axis> {
+  const first = Math.floor(Math.log10(low));
+  const powers = Array.from(
+    { length: Math.log10(high) - first + 2 },
+    (_, at) => 10 ** (first + at),
+  );
+  const marks = powers.flatMap((power) => [power, 2 * power, 5 * power]);
+  const start = marks.findLastIndex((mark) => mark <= low);
+  const end = marks.findIndex((mark, at) => mark >= high && at > start);
+  const inside = marks.slice(start, end + 1);
+  const ticks = inside.length > 7 ? inside.filter((mark) => powers.includes(mark)) : inside;
+  return { low: inside[0], high: inside[inside.length - 1], ticks };
+}
+
 /** What an axis has to show: more than a point, and something where there are no values. */
 function span(low: number, high: number, zero: boolean) {
   if (!(low <= high)) return [0, 1];

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type * as P from "../core/protocol";
 import { briefly, type Line } from "./drawing";
+import { LineName } from "./legend";
 import { type Plan, TOP } from "./plan";
 import { clamp, valueText } from "./scales";
 import { Swatch } from "./swatch";
@@ -32,7 +33,7 @@ export function Tooltip({ plan, x, title, values, signed }: Props) {
       {values.slice(0, most).map(({ line, value }) => (
         <p key={line.name}>
           <Swatch colour={line.colour} width={12} />
-          <span class="jf-cut">{brief(line.name)}</span>
+          <LineName name={brief(line.name)} label={view.names[line.name]} />
           <span>{valueText(value, view.format, signed)}</span>
         </p>
       ))}

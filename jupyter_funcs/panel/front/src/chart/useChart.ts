@@ -25,19 +25,21 @@ export function useChosen(result: P.ResultView) {
   return { chosen, change };
 }
 
+/** What is drawn while the table shows the points of a chart: what they are made of. */
+function sourceOf(steps: P.Step[], query: P.TableQuery) {
+  const last = steps.at(-1);
+  return last?.kind === "points"
+    ? { steps: steps.slice(0, -1), of: last.of }
+    : { steps, of: query };
+}
+
 /** Ask for the points of a chart: those of all of the time, and those of a zoom in time. */
 export function useChart(result: P.ResultView, { wish, zoom, of }: Chosen) {
   const { ask, seen, query, live } = usePanel();
   const [shown, setShown] = useState<Shown | null>(null);
   const [trouble, setTrouble] = useState("");
-  const key = JSON.stringify([
-    result.number,
-    wish,
-    query.filters,
-    query.find,
-    query.hidden,
-    seen.steps,
-  ]);
+  const { steps, of: rows } = sourceOf(seen.steps, query);
+  const key = JSON.stringify([result.number, wish, rows.filters, rows.find, rows.hidden, steps]);
   useEffect(() => {
     if (live === "gone") return undefined;
     let current = true;
@@ -47,7 +49,8 @@ export function useChart(result: P.ResultView, { wish, zoom, of }: Chosen) {
         wish,
         low: range?.[0] ?? null,
         high: range?.[1] ?? null,
-        query: { ...query, sort: [] },
+        query: { ...rows, sort: [] },
+        steps,
         tab: "chart",
       });
     const whole = shown?.key === key ? Promise.resolve(shown.whole) : drawn(null);

@@ -4,15 +4,20 @@ import type { Plan } from "./plan";
 import { clamp, nearest } from "./scales";
 
 /** The place of the point that values are read at, or -1; moves by keys are announced. */
-export function useCursor({ view, inside, X }: Plan) {
+export function useCursor({ view, inside, X, Y, lines }: Plan) {
   const [at, setAt] = useState(-1);
   const isByKey = useRef(false);
   useEffect(() => setAt(-1), [view]);
 
-  const moveTo = (x: number) => {
-    const pixels = inside.map((place) => X(view.x.values[place]));
-    setAt(inside.length ? inside[nearest(pixels, x)] : -1);
+  /** How far a point is; of a scatter plot across and down. */
+  const farFrom = (x: number, y: number) => (place: number) => {
+    const across = X(view.x.values[place]) - x;
+    if (view.kind !== "scatter") return Math.abs(across);
+    const value = lines.map(({ values }) => values[place]).find((own) => own !== null) ?? 0;
+    return Math.hypot(across, Y(value) - y);
   };
+  const moveTo = (x: number, y: number) =>
+    setAt(inside.length ? inside[nearest(inside.map(farFrom(x, y)), 0)] : -1);
   /** Move by a key; return whether it is one that moves. */
   const moveBy = (key: string) => {
     const here = inside.indexOf(at);

@@ -34,7 +34,7 @@ export function usePointer(
       const [x, y] = where(event);
       const within = clamp(x, left, left + wide);
       if (drag.isDragging()) drag.move(within);
-      else if (y < TOP + tall + 6 && x >= left - 4) cursor.moveTo(within);
+      else if (y < TOP + tall + 6 && x >= left - 4) cursor.moveTo(within, y);
       else cursor.leave();
     },
     onPointerUp: drag.end,

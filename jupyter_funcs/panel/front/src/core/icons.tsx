@@ -26,6 +26,10 @@ const PATHS = {
   list: "M5.5 4h8M5.5 8h8M5.5 12h8M2.5 4h.01M2.5 8h.01M2.5 12h.01",
   dollar: "M3 5.5l5-3 5 3v5l-5 3-5-3zM3 5.5l5 3 5-3M8 8.5v5",
   lines: "M1.8 12 5.6 7l3 2.6L14.2 4",
+  areas: "M2 13.5V9.5l4-4 3 2.5 5-5v10.5z",
+  stacks: "M2 13.5V6l4-3 4 2 4-2v10.5zM2 10l4-2 4 1.5 4-2",
+  scatters: "M3.5 11.5h.01M6 7h.01M8.5 10h.01M10 5h.01M13 7.5h.01M12.5 3h.01M5.5 13h.01",
+  histograms: "M2 13.5v-3h3v3M5 10.5v-5h3v8M8 5.5v-3h3v11M11 8h3v5.5H2",
   bars: "M3 13.5v-5M8 13.5v-11M13 13.5V6",
   book: "M3.5 2.5h9v11l-4.5-3-4.5 3z",
   refresh: "M13 8a5 5 0 1 1-1.6-3.7M13.2 2v2.8h-2.8",
@@ -63,7 +67,7 @@ export function Icon({
       viewBox="0 0 16 16"
       fill={fill ? "currentColor" : "none"}
       stroke="currentColor"
-      stroke-width={name === "dots" ? 2.2 : 1.4}
+      stroke-width={name === "dots" || name === "scatters" ? 2.2 : 1.4}
       stroke-linecap="round"
       stroke-linejoin="round"
       aria-hidden="true"

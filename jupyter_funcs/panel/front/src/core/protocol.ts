@@ -377,7 +377,16 @@ export interface TableQuery {
  */
 export type Step =
   | { kind: "column"; name: string; expression: string }
+  | ({ kind: "points" } & ChartPoints)
   | ({ kind: "pivot"; of: TableQuery } & PivotWish);
+
+/** The points of a chart of a view, zoomed to a range of days. */
+export interface ChartPoints {
+  wish: ChartWish;
+  low: number | null;
+  high: number | null;
+  of: TableQuery;
+}
 
 /** What is not there is chosen in Python. */
 export interface PivotWish {
@@ -409,7 +418,7 @@ export type Filter =
 
 /** What a person chose; what is not there, or what the frame can't give, is chosen in Python. */
 export interface ChartWish {
-  kind?: "line" | "bar";
+  kind?: ChartKind;
   measure?: string;
   /** A column; "" for none. */
   colour?: string;
@@ -419,10 +428,15 @@ export interface ChartWish {
   show?: "value" | "sum" | "average" | "index" | "growth";
   /** Colour all lines, up to 200. */
   all?: boolean;
+  /** A column with a panel for each of its values; "" for none. */
+  split?: string;
+  scale?: "linear" | "log";
 }
 
+export type ChartKind = "line" | "bar" | "area" | "stack" | "scatter" | "histogram";
+
 export interface ChartView {
-  kind: "line" | "bar";
+  kind: ChartKind;
   title: string;
   /** Why nothing is drawn, in one sentence; then there are no series. */
   why: string;
@@ -432,13 +446,28 @@ export interface ChartView {
   format: string;
   /** What a point of time stands for: "week"; else "". */
   step: string;
-  /** Days since 1970 may have fractions; of categories the places 0, 1, 2… with their labels. */
-  x: { type: "time" | "category"; values: number[]; labels: string[] };
+  /**
+   * Days since 1970 may have fractions; of categories the places 0, 1, 2… with their labels; of a
+   * histogram the edges, one more than there are values; of a scatter plot the range of the points.
+   */
+  x: {
+    type: "time" | "category" | "number";
+    values: number[];
+    labels: string[];
+    title?: string;
+    format?: string;
+  };
+  /** The values of the column that splits the chart, the largest first. */
+  panels: string[];
+  /** What a column beside that of the colours calls its values: companies by their symbols. */
+  names: Record<string, string>;
+  /** Whether the axis of values is logarithmic. */
+  log: boolean;
   /**
    * The largest first. Colour 0 to 7; -1 for thin and grey, -2 for what another one is compared
    * with.
    */
-  series: { name: string; colour: number; values: (number | null)[] }[];
+  series: Series[];
   /** Whether the axis begins at zero. */
   zero: boolean;
   /** Whether the values of the series add up. */
@@ -452,8 +481,17 @@ export interface ChartView {
   hidden: number;
 }
 
+export interface Series {
+  name: string;
+  colour: number;
+  values: (number | null)[];
+  panel?: string;
+  /** The places of its own points, in a scatter plot. */
+  xs?: number[];
+}
+
 export interface ChartChoice {
-  name: "kind" | "measure" | "colour" | "x" | "points" | "show";
+  name: "kind" | "measure" | "colour" | "x" | "points" | "show" | "split" | "scale";
   label: string;
   value: string;
   options: { value: string; label: string; disabled: boolean }[];
@@ -656,6 +694,7 @@ export interface Requests {
       low: number | null;
       high: number | null;
       query: TableQuery;
+      steps: Step[];
       tab: Tab;
     };
     out: ChartView;

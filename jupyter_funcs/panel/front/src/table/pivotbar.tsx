@@ -1,10 +1,7 @@
-import type { TargetedEvent } from "preact";
-import { useState } from "preact/hooks";
 import { Pick } from "../chart/choice";
-import { Button } from "../core/icons";
-import { NameForm } from "../core/nameform";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
+import { AsVariable } from "./asvariable";
 import type { GridState } from "./useGrid";
 import { useSteps } from "./useShape";
 
@@ -105,47 +102,7 @@ export function PivotBar({ grid: { off }, result, pivot }: PivotBarProps) {
           {pivot.note}
         </span>
       )}
-      <AsVariable result={result} off={off} />
+      <AsVariable result={result} off={off} ending="pivot" />
     </div>
-  );
-}
-
-/** Gives what the table shows to a variable of the notebook. */
-function AsVariable({ result, off }: { result: P.ResultView; off: boolean }) {
-  const [anchor, open] = useState<HTMLElement | null>(null);
-  const { ask, query, toast, view } = usePanel();
-  const save = async (name: string, replace: boolean) => {
-    const { said, exists } = await ask("assign", { run: result.number, query, name, replace });
-    if (exists) return name;
-    open(null);
-    toast(said);
-    return "";
-  };
-  return (
-    <>
-      <Button
-        kind="is-link is-first"
-        label="As variable"
-        data-jf="assign"
-        aria-haspopup="dialog"
-        aria-expanded="false"
-        disabled={off || !view?.trusted}
-        onClick={({ currentTarget }: TargetedEvent<HTMLElement>) =>
-          open(anchor ? null : currentTarget)
-        }
-      />
-      {anchor && !off && (
-        <NameForm
-          anchor={anchor}
-          close={() => open(null)}
-          title="As variable"
-          label="Variable of the notebook"
-          hook="assign"
-          start={`${result.variable || result.lost || "result"}_pivot`}
-          taken={[]}
-          save={save}
-        />
-      )}
-    </>
   );
 }

@@ -4,6 +4,7 @@ import { Button } from "../core/icons";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
 import { ALL } from "../core/query";
+import { AsVariable } from "./asvariable";
 import { Chip } from "./chip";
 import { ComputeBox } from "./computebox";
 import type { GridState } from "./useGrid";
@@ -72,25 +73,25 @@ export function StepTools({ grid: { off, columns }, result, isPivot }: StepTools
   );
 }
 
-/** The computed columns, to be taken away. */
+/** The computed columns and the points of a chart, to be taken away. */
 export function StepChips({ grid: { off }, result }: Omit<StepToolsProps, "isPivot">) {
   const { tell } = usePanel();
   const { steps, remove } = useSteps(result);
+  const last = steps.at(-1);
   return (
     <>
-      {steps.map(
-        (step) =>
-          step.kind === "column" && (
-            <Chip
-              key={step.name}
-              text={`${step.name} = ${step.expression}`}
-              hook={step.name}
-              label="Remove column"
-              remove={() => void tell(remove(step))}
-              off={off}
-            />
-          ),
-      )}
+      {steps.map((step) => (
+        <StepChip key={step} step={step} off={off} remove={() => void tell(remove(step))} />
+      ))}
+      {last?.kind === "points" && <AsVariable result={result} off={off} ending="points" />}
     </>
   );
+}
+
+function StepChip({ step, ...rest }: { step: P.Step; off: boolean; remove: () => void }) {
+  if (step.kind === "pivot") return null;
+  if (step.kind === "points")
+    return <Chip text="Points of the chart" hook="points" label="Back to all rows" {...rest} />;
+  const { name, expression } = step;
+  return <Chip text={`${name} = ${expression}`} hook={name} label="Remove column" {...rest} />;
 }

@@ -8,11 +8,11 @@ import type { Columns } from "./useColumns";
 
 export type Widths = Arrangement["widths"];
 
-/** How the columns of a table are arranged at first; those of a pivot are in the order of values. */
+/** How the columns of a table are arranged at first; those of a pivot or points keep theirs. */
 function usual(table: P.TableView, steps: P.Step[]): Arrangement {
   const places = Array.from({ length: table.count }, (_, at) => at);
-  const isPivot = steps.some(({ kind }) => kind === "pivot");
-  return { order: isPivot ? places : usualOrder(table), widths: {}, pinned: null };
+  const isMade = steps.some(({ kind }) => kind !== "column");
+  return { order: isMade ? places : usualOrder(table), widths: {}, pinned: null };
 }
 
 const allowed = (width: number) => clamp(width, 48, 800);

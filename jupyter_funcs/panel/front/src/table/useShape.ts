@@ -62,10 +62,16 @@ export function useSteps(result: P.ResultView) {
       const step = { ...chosen, ...wish, kind: "pivot" as const, of };
       return change([...before, step], now ? {} : { query: ALL });
     },
+    points: (points: P.ChartPoints) =>
+      change([...steps, { kind: "points", ...points }], { query: ALL }),
     unpivot: () => change(steps.slice(0, -1), { query: now?.of ?? ALL, names: [] }),
     compute: (name: string, expression: string) =>
       change([...steps, { kind: "column", name, expression }]),
-    remove: (step: P.Step) => change(steps.filter((other) => other !== step)),
+    remove: (step: P.Step) =>
+      change(
+        steps.filter((other) => other !== step),
+        step.kind === "points" ? { query: step.of, names: [] } : {},
+      ),
     reset: () => adopt({ ...unseen(result), turn: seen.turn + 1 }),
   };
 }

@@ -1,0 +1,53 @@
+import type { TargetedEvent } from "preact";
+import { useState } from "preact/hooks";
+import { Button } from "../core/icons";
+import { NameForm } from "../core/nameform";
+import { usePanel } from "../core/panelcontext";
+import type * as P from "../core/protocol";
+
+interface AsVariableProps {
+  result: P.ResultView;
+  off: boolean;
+  /** Of the name that is proposed. */
+  ending: string;
+}
+
+/** Gives what the table shows to a variable of the notebook. */
+export function AsVariable({ result, off, ending }: AsVariableProps) {
+  const [anchor, open] = useState<HTMLElement | null>(null);
+  const { ask, query, toast, view } = usePanel();
+  const save = async (name: string, replace: boolean) => {
+    const { said, exists } = await ask("assign", { run: result.number, query, name, replace });
+    if (exists) return name;
+    open(null);
+    toast(said);
+    return "";
+  };
+  return (
+    <>
+      <Button
+        kind="is-link is-first"
+        label="As variable"
+        data-jf="assign"
+        aria-haspopup="dialog"
+        aria-expanded="false"
+        disabled={off || !view?.trusted}
+        onClick={({ currentTarget }: TargetedEvent<HTMLElement>) =>
+          open(anchor ? null : currentTarget)
+        }
+      />
+      {anchor && !off && (
+        <NameForm
+          anchor={anchor}
+          close={() => open(null)}
+          title="As variable"
+          label="Variable of the notebook"
+          hook="assign"
+          start={`${result.variable || result.lost || "result"}_${ending}`}
+          taken={[]}
+          save={save}
+        />
+      )}
+    </>
+  );
+}
