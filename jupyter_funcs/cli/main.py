@@ -306,8 +306,38 @@ def call(options: argparse.Namespace) -> None:
     from jupyter_funcs.frames.export import BINARY, save
     from jupyter_funcs.frames.media import file_of
 
-    values = {}
-    for word in [*options.arguments, *options.rest]:
+    values = _read_arguments([*options.arguments, *options.rest])
+    function = _session(options)[options.name].with_options(
+        timeout=options.timeout, pages=options.pages
+    )
+    suffix = _suffix(options)
+    is_of_a_file = options.format is None and _is_other_file(suffix)
+    file_format = "csv" if is_of_a_file else _format(options)
+    output = options.output
+    if file_format in BINARY and output is None and sys.stdout.isatty():
+        raise ArgumentError(
+            f"A terminal can't show {BINARY[file_format]}.", "Write it to a file: -o FILE."
+        )
+    frame = function(**with_json(function.form(), values))
+    if options.format is None and suffix[1:] not in _FORMATS and (file := file_of(frame)):
+        _write_file(frame, file, function.slug, output)
+        return
+    if is_of_a_file:
+        output = _free(output.with_suffix(".csv"))
+        _note(f"The result is a table, which is in {output}.")
+    save(frame, output or sys.stdout, file_format)
+    if not len(frame):
+        _note(f"{inert(function.name)} returned no rows.")
+
+
+def _is_other_file(suffix: str) -> bool:
+    """Return whether files of this ending have a type, and no table is written to one."""
+    return suffix[1:] not in {*_FORMATS, "", "txt", "xls"} and suffix in types_map
+
+
+def _read_arguments(words: list[str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name:
             hint = "Write NAME=VALUE, with quotes if it contains spaces."
@@ -316,31 +346,7 @@ def call(options: argparse.Namespace) -> None:
             raise given_twice(name)
         # The shell has expanded its own variables already.
         values[name] = value if value.startswith("$") else read_value(value, {})
-    function = _session(options)[options.name].with_options(
-        timeout=options.timeout, pages=options.pages
-    )
-    suffix = options.output.suffix.lower() if options.output else ""
-    is_of_a_file = (
-        options.format is None
-        and suffix[1:] not in {*_FORMATS, "", "txt", "xls"}
-        and suffix in types_map
-    )
-    file_format = "csv" if is_of_a_file else _format(options)
-    if file_format in BINARY and options.output is None and sys.stdout.isatty():
-        raise ArgumentError(
-            f"A terminal can't show {BINARY[file_format]}.", "Write it to a file: -o FILE."
-        )
-    frame = function(**with_json(function.form(), values))
-    if options.format is None and suffix[1:] not in _FORMATS and (file := file_of(frame)):
-        _write_file(frame, file, function.slug, options.output)
-        return
-    output = options.output
-    if is_of_a_file:
-        output = _free(output.with_suffix(".csv"))
-        _note(f"The result is a table, which is in {output}.")
-    save(frame, output or sys.stdout, file_format)
-    if not len(frame):
-        _note(f"{inert(function.name)} returned no rows.")
+    return values
 
 
 def _write_file(frame: pd.DataFrame, file: ResultFile, name: str, output: Path | None) -> None:
@@ -362,10 +368,12 @@ def _free(path: Path) -> Path:
     return next(free for free in chain([path], numbered) if not free.exists())
 
 
+def _suffix(options: argparse.Namespace) -> str:
+    return options.output.suffix.lower() if options.output else ""
+
+
 def _format(options: argparse.Namespace) -> Format:
-    suffix = ""
-    if options.output:
-        suffix = options.output.suffix.lower().removeprefix(".")
+    suffix = _suffix(options).removeprefix(".")
     name = options.format or ("table" if suffix in {"", "txt"} else suffix)
     if name not in _FORMATS:
         raise ArgumentError(

@@ -151,13 +151,7 @@ class ResultVariable:
         ArgumentError
             Python takes no such name.
         """
-        if keyword.iskeyword(name):
-            raise ArgumentError(
-                f"{quote(name)} is a Python keyword.", f"Choose another name, such as {name}_."
-            )
-        if not name.isidentifier():
-            what = f"{quote(name)} isn't a valid variable name."
-            raise ArgumentError(what, "Use letters, digits and _, starting with a letter.")
+        _check_name(name)
         if name == before or _shell() is None:
             return ""
         value = variables().get(name, shown)
@@ -232,3 +226,13 @@ def publish_html(html: str, name: str, *, again: bool = False) -> bool:
     if is_shown:  # from any thread
         shell.display_pub.publish({"text/html": html}, transient={"display_id": name}, update=again)
     return is_shown
+
+
+def _check_name(name: str) -> None:
+    if keyword.iskeyword(name):
+        raise ArgumentError(
+            f"{quote(name)} is a Python keyword.", f"Choose another name, such as {name}_."
+        )
+    if not name.isidentifier():
+        what = f"{quote(name)} isn't a valid variable name."
+        raise ArgumentError(what, "Use letters, digits and _, starting with a letter.")

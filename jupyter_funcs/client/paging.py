@@ -67,7 +67,7 @@ def next_page(
         word = plain(more.word)
         numbers = _NUMBERS if more.lead.isdecimal() else ()
         names = (word.removeprefix("next"), word, *_CURSORS, *numbers)
-        param = next((params[name] for name in names if name in params), None)
+        param = next(filter(None, map(params.get, names)), None)
         changed = {param.name: _typed(param, more.lead)} if param else {}
     else:
         changed = _counted(params, args, page)

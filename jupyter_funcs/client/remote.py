@@ -23,7 +23,7 @@ from jupyter_funcs.core.text import utc_text
 from jupyter_funcs.sources.source import ServiceSource, detected, read_listing, source_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterable
 
     import pandas as pd
 
@@ -284,17 +284,15 @@ class ListedValues:
         """Return the values of a field that `ask` or a run has listed already."""
         call = _call_key(lister.name, args)
         key = (call, field.name)
-        held = self._held.get(call)
-        if key not in self._choices and held is not None:
-            self._choices[key] = _choices_in(held, field)
-        if key in self._choices:
-            return self._choices[key].choices
-        return Choices()
+        frame = self._held.get(call)
+        if key not in self._choices and frame is not None:
+            self._choices[key] = _choices_in(frame, field)
+        return self._choices[key].choices if key in self._choices else Choices()
 
     def listed_at(self, lister: Function, args: Args, field: Field) -> float | None:
         """Return when the values of a field were listed, in seconds since 1970."""
-        found = self._choices.get((_call_key(lister.name, args), field.name))
-        return None if found is None else found.at
+        choices = self._choices.get((_call_key(lister.name, args), field.name))
+        return choices and choices.at
 
     async def _list_once(
         self, lister: Function, options: CallOptions, args: Args, *, again: bool
@@ -337,17 +335,13 @@ def _choices_in(frame: pd.DataFrame, field: Field) -> _KnownChoices:
     rows = frame.dropna(subset=[column]).drop_duplicates(column)
     columns = list(frame.columns)
     following = [text for text in columns[columns.index(column) + 1 :] if text in texts]
-    group = next(
-        (
-            text
-            for text in following[1:]
-            if 1 < rows[text].nunique() <= min(len(rows) / 2, _MOST_GROUPS)
-        ),
-        None,
-    )
+    most = min(len(rows) / 2, _MOST_GROUPS)
+    group = next((text for text in following[1:] if 1 < rows[text].nunique() <= most), None)
     label = next(iter(following), None)
-    described = [
-        rows[text].fillna("") if text is not None else [""] * len(rows) for text in (label, group)
-    ]
-    choices = (Choice(*map(str, row)) for row in zip(rows[column], *described, strict=True))
+    described = zip(rows[column], _texts_of(rows, label), _texts_of(rows, group), strict=True)
+    choices = (Choice(*map(str, row)) for row in described)
     return _KnownChoices(Choices(choices, field.kind), at)
+
+
+def _texts_of(rows: pd.DataFrame, column: Any) -> Iterable[str]:
+    return [""] * len(rows) if column is None else rows[column].fillna("")

@@ -55,19 +55,12 @@ def blocks(
         )
         return [{"name": "python", "code": f"# {note}", "note": ""}]
     sweeps = bool(form.swept)
-    named = dict(args)
-    for name, entry in form.entries.items():
-        value = entry
-        if isinstance(entry, Each) and len(entry) == 1:
-            value = first_of(entry)
-        if isinstance(value, Variable) and value.name.isidentifier():
-            named[name] = value
     shown = []
     if not (where.startswith("[") or _options(function)):  # %funcs connect supports neither
         code = magic(function, args, sweeps=sweeps, result=result)
         after = f", after %funcs connect {where}" if where else ""
         shown.append({"name": "magic", "code": code, "note": f"a line of a notebook{after}"})
-    program = python(function, named, where, sweeps=sweeps, result=result)
+    program = python(function, args | _variables(form), where, sweeps=sweeps, result=result)
     shown.append({"name": "python", "code": program, "note": "a script or a notebook"})
     with suppress(FuncsError):  # values that make no valid request
         note = "a shell; the token comes from the environment"
@@ -76,6 +69,18 @@ def blocks(
         if command := curl(function, form.first):  # a run is a single HTTP request
             shown.append({"name": "curl", "code": command, "note": note})
     return shown
+
+
+def _variables(form: Form) -> dict[str, Any]:
+    """Return the variables that a form holds, each as the only value of its field."""
+    variables = {}
+    for name, entry in form.entries.items():
+        value = entry
+        if isinstance(entry, Each) and len(entry) == 1:
+            value = first_of(entry)
+        if isinstance(value, Variable) and value.name.isidentifier():
+            variables[name] = value
+    return variables
 
 
 def magic(function: RemoteCall, args: Values, *, sweeps: bool = False, result: str = "df") -> str:
@@ -181,34 +186,46 @@ def curl(function: RemoteCall, args: Values) -> str:
     url = shlex.quote(sent["url"])
     options = []
     for credential in sent.get("credentials", ()):
-        name = credential["name"]
-        variable = f"${credential['variable']}"
-        header = f"{name}: {credential['prefix']}"
-        match credential["in"]:
-            case "query":
-                separator = "&" if "?" in sent["url"] else "?"
-                url += shlex.quote(f"{separator}{escaped(name)}=") + f'"{variable}"'
-            case "cookie":
-                options.append(f'-b {shlex.quote(f"{name}=")}"{variable}"')
-            case _ if credential["prefix"] == BASIC:
-                options.append(f'-u "{variable}"')
-            case _:  # a document may name any header, also one with a $
-                is_plain = _PLAIN_HEADER.fullmatch(header)
-                begin = f'"{header}' if is_plain else f'{shlex.quote(header)}"'
-                options.append(f'-H {begin}{variable}"')
+        if credential["in"] == "query":
+            separator = "&" if "?" in sent["url"] else "?"
+            url += shlex.quote(f"{separator}{escaped(credential['name'])}=")
+            url += f'"${credential["variable"]}"'
+        else:
+            options.append(_secret_option(credential))
     command = [f"curl -X {sent['method']} {url}", *options]
     command += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in sent["headers"].items()]
     if "body" in sent:
-        body = sent["body"]
-        kind = sent["headers"]["Content-Type"]
-        if JSON_BODY.fullmatch(kind):
-            command.append(f"-d {shlex.quote(json_text(body))}")
-        elif isinstance(body, str):
-            command.append(f"{'-d' if 'form' in kind else '--data-raw'} {shlex.quote(body)}")
-        else:  # it has files
+        body = _body_option(sent["body"], sent["headers"]["Content-Type"])
+        if not body:
             return ""
+        command.append(body)
     text = " \\\n  ".join(command)
     return text if session.address else _SERVE + text
+
+
+def _secret_option(credential: Values) -> str:
+    name = credential["name"]
+    prefix = credential["prefix"]
+    variable = f'${credential["variable"]}"'
+    if credential["in"] == "cookie":
+        return f'-b {shlex.quote(f"{name}=")}"{variable}'
+    if prefix == BASIC:
+        return f'-u "{variable}'
+    header = f"{name}: {prefix}"
+    if _PLAIN_HEADER.fullmatch(header):
+        return f'-H "{header}{variable}'
+    return (
+        f'-H {shlex.quote(header)}"{variable}'  # a document may name any header, also one with a $
+    )
+
+
+def _body_option(body: Any, kind: str) -> str:
+    """Return the option for a body; empty if it has files."""
+    if JSON_BODY.fullmatch(kind):
+        return f"-d {shlex.quote(json_text(body))}"
+    if not isinstance(body, str):
+        return ""
+    return f"{'-d' if 'form' in kind else '--data-raw'} {shlex.quote(body)}"
 
 
 def _address(function: RemoteCall) -> str:

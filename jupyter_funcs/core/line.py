@@ -158,18 +158,25 @@ def split_open(line: str, *, comments: bool = False) -> tuple[list[str], int | N
         value_begins = start is None or line[at - 1] == "="
         if start is None:
             start = at
-        if char == "\\":
-            at += 2
-        elif char in _CLOSED and (
-            value_begins or char == '"' or (char == "'" and not line[at - 1].isalnum())
-        ):
-            closed = _CLOSED[char].match(line, at)
-            if closed is None:
-                return [*words, line[start:]], at
-            at = closed.end()
-        else:
-            at = (_object_end(line, at) if char == "{" and value_begins else 0) or at + 1
+        end = _end_of_part(line, at, value_begins=value_begins)
+        if end is None:
+            return [*words, line[start:]], at
+        at = end
     return words if start is None else [*words, line[start:]], None
+
+
+def _end_of_part(line: str, at: int, *, value_begins: bool) -> int | None:
+    """Return where a character, or the quote, bracket or object that begins with it, ends; ``None`` if it doesn't."""
+    char = line[at]
+    if char == "\\":
+        return at + 2
+    if char in _CLOSED and (
+        value_begins or char == '"' or (char == "'" and not line[at - 1].isalnum())
+    ):
+        closed = _CLOSED[char].match(line, at)
+        return closed and closed.end()
+    end = _object_end(line, at) if char == "{" and value_begins else 0
+    return end or at + 1
 
 
 def _object_end(text: str, begin: int = 0) -> int:

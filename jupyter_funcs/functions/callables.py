@@ -136,18 +136,8 @@ def called(
 
     An argument is passed by keyword wherever Python allows it. After each item, `check` gets their number.
     """
-    several = [own.name for own in parameters if own.passing == "VAR_POSITIONAL"]
-    rest = [item for name in several for item in values.get(name, ())]
-    by_position = {"POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD"} if rest else {"POSITIONAL_ONLY"}
-    positional = [
-        values.get(own.name, own.default) for own in parameters if own.passing in by_position
-    ]
-    named = {
-        own.name: values[own.name]
-        for own in parameters
-        if own.passing not in {"VAR_POSITIONAL", *by_position} and own.name in values
-    }
-    result = python(*positional, *rest, **named)
+    positional, named = _passed(parameters, values)
+    result = python(*positional, **named)
     if inspect.iscoroutine(result):
         result = asyncio.run(result)
     if isinstance(result, AsyncIterator):
@@ -159,6 +149,22 @@ def called(
         items.append(item)
         check(len(items))
     return items
+
+
+def _passed(parameters: Sequence[Parameter], values: Values) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments by position and by keyword."""
+    several = [own.name for own in parameters if own.passing == "VAR_POSITIONAL"]
+    rest = [item for name in several for item in values.get(name, ())]
+    by_position = {"POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD"} if rest else {"POSITIONAL_ONLY"}
+    positional = [
+        values.get(own.name, own.default) for own in parameters if own.passing in by_position
+    ]
+    named = {
+        own.name: values[own.name]
+        for own in parameters
+        if own.passing not in {"VAR_POSITIONAL", *by_position} and own.name in values
+    }
+    return positional + rest, named
 
 
 async def _items(result: AsyncIterator[Any], check: Callable[[int], None]) -> list[Any]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from enum import Enum
 from functools import partial
+from itertools import filterfalse
 from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
@@ -45,7 +46,7 @@ from jupyter_funcs.functions.markers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from pydantic import TypeAdapter
 
@@ -120,41 +121,29 @@ class Parameter:
         item, own, _ = _unwrapped(get_args(base)[0]) if many else (base, [], False)
         by_type = {type(marker): marker for marker in (*own, *markers)}
         kind, options = _listed(item)
-        if not options and Options in by_type:
-            options = by_type[Options].values
+        options = options or getattr(by_type.get(Options), "values", ())
         required = default is ABSENT
         source = by_type.get(ListedBy)
         bounds = by_type.get(Between)
         adapter = structure = None
         if kind not in _NAMES or not by_type.keys() <= _MARKERS:
             kind = object
-            try:
-                adapter, structure = described(annotation, default)
-                many = many and not _types(described(item)[1]) <= _JSON
-            except Exception as error:  # noqa: BLE001  # annotations may be anything, and fail in any way
-                shown = inspect.formatannotation(annotation)
-                reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
-                text = f"Parameter {name} is annotated {shown}: {reason}. Use {SUPPORTED}."
-                raise TypeError(text) from None
-        if bounds and not {int, float} & {kind, item}:
-            raise TypeError(
-                f"Parameter {name} takes {_NAMES.get(kind, 'JSON')}, but Between needs a number."
-            )
-        if Options in by_type and kind is object:
-            raise TypeError(f"Parameter {name} takes JSON, but Options needs text or a number.")
+            adapter, structure, is_json = _read_annotation(name, annotation, default, item)
+            many = many and not is_json
+        _check_markers(name, kind, item, by_type)
         parameter = cls(
             name=name,
             type=kind,
             code=by_type.get(TypeCode, _code(kind, item, source, many=many)),
             required=required,
             default=None if required else default,
-            help=by_type[Help].text if Help in by_type else "",
+            help=by_type.get(Help, Help("")).text,
             many=many,
             options=options,
             source=source,
             bounds=bounds,
             nullable=nullable,
-            needs_text=kind is str and bool(options or source or (required and by_type)),
+            needs_text=kind is str and any([options, source, required and by_type]),
             structure=structure,
             adapter=adapter,
             passing=declared.kind.name,
@@ -325,7 +314,13 @@ class Parameter:
             return None, [f"{self.name} must be a single value, not a list."]
         items = as_list(value)
         if not typed:
-            items = [item for item in items if not self._is_left_out(item)]
+            items = [*filterfalse(self._is_left_out, items)]
+        read, errors = self._read_items(items, options, spelt, reference)
+        return (read if self.many else (read or [None])[0]), errors
+
+    def _read_items(
+        self, items: list[Any], options: Sequence[str], spelt: Mapping[str, str], reference: Any
+    ) -> tuple[list[Any], list[str]]:
         read = []
         errors: list[str] = []
         for item in items:
@@ -336,7 +331,7 @@ class Parameter:
                 read.append(self._read_item(item, options, spelt, reference))
             except ValueError as error:
                 errors.append(f"{self.name} {error}")
-        return (read if self.many else (read or [None])[0]), errors
+        return read, errors
 
     def _is_left_out(self, item: Any) -> bool:
         """Tell whether an item of a list of the first wire is none."""
@@ -350,14 +345,14 @@ class Parameter:
             return value, []
         from pydantic import ValidationError
 
-        is_text = isinstance(value, str) and not typed
-        if is_text:
+        readers = []
+        if isinstance(value, str) and not typed:
             value = spelt.get(value.casefold().strip(), value)
-        readers = [partial(self.adapter.validate_python, value)]
-        if is_text and not self._keeps_blanks:
-            readers.append(partial(self.adapter.validate_json, value, strict=True))
-        if is_text and self.many:
-            readers.append(partial(self.adapter.validate_python, [value]))
+            if not self._keeps_blanks:
+                readers.append(partial(self.adapter.validate_json, value, strict=True))
+            if self.many:
+                readers.append(partial(self.adapter.validate_python, [value]))
+        readers.insert(0, partial(self.adapter.validate_python, value))
         errors = []
         for reader in readers:
             try:
@@ -545,3 +540,25 @@ def _spelled(value: Any) -> str:
     if isinstance(value, bool):
         return "Yes" if value else "No"
     return str(value)
+
+
+def _read_annotation(
+    name: str, annotation: Any, default: Any, item: Any
+) -> tuple[Any, JsonObject, bool]:
+    """Return how pydantic reads an annotation, its schema, and whether its items are JSON; else raise `TypeError`."""
+    try:
+        return *described(annotation, default), _types(described(item)[1]) <= _JSON
+    except Exception as error:  # noqa: BLE001  # annotations may be anything, and fail in any way
+        shown = inspect.formatannotation(annotation)
+        reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
+        text = f"Parameter {name} is annotated {shown}: {reason}. Use {SUPPORTED}."
+        raise TypeError(text) from None
+
+
+def _check_markers(name: str, kind: Any, item: Any, markers: Collection[type]) -> None:
+    if Between in markers and not {int, float} & {kind, item}:
+        raise TypeError(
+            f"Parameter {name} takes {_NAMES.get(kind, 'JSON')}, but Between needs a number."
+        )
+    if Options in markers and kind is object:
+        raise TypeError(f"Parameter {name} takes JSON, but Options needs text or a number.")

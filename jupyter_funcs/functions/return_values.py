@@ -100,12 +100,15 @@ def _table(value: Any) -> Any:  # noqa: PLR0911 - one per kind of table
 
         return pa.table(value)
     if hasattr(type(value), "__array_interface__") and 0 < value.ndim < 3:
-        import pandas as pd
-
-        frame = pd.DataFrame(value)
-        is_named = value.ndim == 2 or value.dtype.names
-        return frame.rename(columns=str if is_named else {0: SCALAR})
+        return _of_array(value)
     return None
+
+
+def _of_array(array: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    is_named = array.ndim == 2 or array.dtype.names
+    return pd.DataFrame(array).rename(columns=str if is_named else {0: SCALAR})
 
 
 def _of_pandas(name: str) -> Any:
@@ -140,6 +143,13 @@ def _joined(parts: dict[Any, Any], *, is_tuple: bool = False) -> Any:
     index = [*frames, *tables.values()][0].index
     if not all(_has_rows_of(table, index) for table in tables.values()):
         return pd.concat(tables, names=["Part"]).reset_index(level=0)
+    return _side_by_side(tables, index)
+
+
+def _side_by_side(tables: dict[str, Any], index: Any) -> Any:
+    """Return tables of the same rows as one; where names of columns are equal, with those of the tables."""
+    import pandas as pd
+
     columns = [(part, column) for part, table in tables.items() for column in table.columns]
     names = [part if column == SCALAR else column for part, column in columns]
     if len({*names}) < len(names):

@@ -305,23 +305,26 @@ class PartialCode:
         places = pairwise([*self.open[index], len(self.before)])
         return [self.before[begin + 1 : end] for begin, end in places]
 
+    def _outermost_list(self) -> int:
+        """Return the bracket around a list at the cursor, or in a sweep one of lists; by its place from the end."""
+        index = -1
+        while -index < min(len(self.open), 3) and self.bracket(index) == "[":
+            index -= 1
+        return index
+
     def arguments(self, read: Callable[[str], re.Match[str] | None]) -> Arguments | None:
         """Return the arguments around the cursor; `read` finds the name and the value of one. `None` after one."""
-        index = -1
-        while (
-            -index < min(len(self.open), 3) and self.bracket(index) == "["
-        ):  # a list, or in a sweep one of lists
-            index -= 1
+        index = self._outermost_list()
         levels = [self.parts(at) for at in range(index, 0)]
         *before, last = levels[0]
         argument = read(last)
-        *lists, at_cursor = [
-            argument["value"] if argument else last,
-            *(parts[-1] for parts in levels[1:]),
-        ]
-        is_list = argument is not None and all(text.lstrip().startswith("[") for text in lists)
+        name = None
+        if argument:
+            name = argument["name"]
+            last = argument["value"]
+        *lists, at_cursor = [last, *(parts[-1] for parts in levels[1:])]
+        is_list = name is not None and all(text.lstrip().startswith("[") for text in lists)
         if at_cursor.lstrip() != self.typed or (lists and not is_list):
             return None
-        arguments = {match["name"]: match["value"] for match in map(read, before) if match}
-        name = argument["name"] if argument else None
+        arguments = {match["name"]: match["value"] for match in filter(None, map(read, before))}
         return Arguments(index, levels[0], arguments, name, levels[-1][:-1] if lists else [])

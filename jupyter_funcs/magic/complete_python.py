@@ -45,8 +45,7 @@ def in_python(code: PartialCode, namespace: Namespace) -> Offer | None:
     begin = code.begin
     typed = code.typed
     if code.string is None and code.before[begin - 1 : begin] == ".":
-        owner = _resolve(code.owner(begin - 1), namespace)
-        return _attributes(owner, typed) if isinstance(owner, Session | RemoteFunction) else None
+        return _attributes(_resolve(code.owner(begin - 1), namespace), typed)
     if not code.open or typed.startswith(('"""', "'''")):
         return None
     if code.bracket(-1) == "[":
@@ -105,8 +104,10 @@ def _strings(code: PartialCode, values: Iterable[str], kind: str) -> Offer:
     return offered._replace(alone=in_quotes or not code.typed, only=in_quotes)
 
 
-def _attributes(owner: Any, typed: str) -> Offer:
+def _attributes(owner: Any, typed: str) -> Offer | None:
     """Offer the slugs of a session's functions, then the attributes of its class; jedi would evaluate each of them."""
+    if not isinstance(owner, Session | RemoteFunction):
+        return None
     names = [
         name
         for name in {*dir(type(owner)), *vars(owner)}

@@ -42,7 +42,10 @@ from jupyter_funcs.magic.candidates import (
 from jupyter_funcs.magic.usage import NAMES, OPTIONS, is_table, subcommand, taken_by
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from jupyter_funcs.api import Session
+    from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.magic.sessions import Sessions
 
 _LINE = re.compile(r"\s*+(?:[^%=#'\"]+=\s*)?%funcs\s(?P<line>.*)")
@@ -171,11 +174,8 @@ def _at_word(line: PartialLine, after: str, sessions: Sessions, *, is_cell: bool
         taken = [
             option for option in OPTIONS if not line.words or line.words[0] in taken_by(option)
         ]
-        return Offer(
-            line.typed,
-            (spelt for option in taken for spelt in reversed(option.split("/"))),
-            "option",
-        )
+        spelt = chain.from_iterable(reversed(option.split("/")) for option in taken)
+        return Offer(line.typed, spelt, "option")
     if not line.words:
         names = [name for name in NAMES if not is_cell or subcommand(name).takes_arguments]
         return Offer(line.typed, names, "command")
@@ -318,30 +318,29 @@ def _with_items_above(typed: str, above: list[str]) -> str:
 def _in_json(call: WrittenCall, code: PartialCode) -> Offer | None:
     """Offer the keys of the object, their values, and the items of a list; the call is the cell's first line."""
     typed = code.typed
-    arguments = code.arguments(_PAIR.fullmatch) if code.open else None
-    if (
-        arguments is None
-        or arguments.bracket != -len(code.open)
-        or code.bracket(0) != "{"
-        or typed[:1] == "'"
-    ):
+    if not code.open or code.bracket(0) != "{" or typed[:1] == "'":
+        return None
+    arguments = code.arguments(_PAIR.fullmatch)
+    if arguments is None or arguments.bracket != -len(code.open):
         return None
     if arguments.name is None:
-        fields = remaining_fields(
-            call.function, [*call.arguments, *arguments.before, *_KEYS.findall(code.after)]
-        )
-        closing = (
-            "" if typed and code.after.startswith('"') else '": '
-        )  # many editors close a quote themselves
-        return Offer(typed, [f'"{_escaped(field.name)}{closing}' for field in fields], "param")
+        names = [*call.arguments, *arguments.before, *_KEYS.findall(code.after)]
+        return _offer_keys(typed, code.after, remaining_fields(call.function, names))
     before = {name: value for name, text in arguments.before.items() for value in _read(text)}
-    items = [value for text in arguments.items for value in _read(text)]
+    items = [*chain.from_iterable(map(_read, arguments.items))]
     values = known_values(call.function, arguments.name, call.values() | before, items)
     if values is None:
         return None
     return Quoting(escape=lambda value, _: _escaped(value)).offer(
         typed, values, code.after, "value"
     )
+
+
+def _offer_keys(typed: str, after: str, fields: Iterable[Field]) -> Offer:
+    closing = '": '
+    if typed and after.startswith('"'):  # many editors close a quote themselves
+        closing = ""
+    return Offer(typed, [f'"{_escaped(field.name)}{closing}' for field in fields], "param")
 
 
 def _read(text: str) -> list[Any]:

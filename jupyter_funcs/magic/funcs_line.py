@@ -84,10 +84,12 @@ class Line:
             raise ArgumentError(
                 "Write arguments without spaces around the =.", "For example: name=value."
             )
-        if dash := next((word for word in words if word.startswith(_DASHES)), None):
-            raise ArgumentError(
-                f"{quote(dash)} isn't an argument.", "Options begin with two hyphens: --timeout."
-            )
+        for word in words:
+            if word.startswith(_DASHES):
+                raise ArgumentError(
+                    f"{quote(word)} isn't an argument.",
+                    "Options begin with two hyphens: --timeout.",
+                )
         if any(word.endswith(",") for word in words[len(words) - len(arguments) - 1 : -1]):
             hint = (
                 "A list goes in brackets: [a, b]. Put quotes around a value that ends with a comma."

@@ -43,7 +43,7 @@ def typed_secrets(line: str, cell: str | None) -> list[str]:
     """Return the texts in a line and its body that are tokens, or were meant as tokens."""
     typed = f"{line}\n{cell or ''}"
     secrets = [*_JWT.findall(typed), *_OPTION.findall(line)]
-    secrets += [token for token in _in_use() if token in typed]
+    secrets += filter(typed.__contains__, _in_use())
     addresses = _PROFILE.findall(line)
     command, *words = _OTHER_OPTIONS.sub(" ", line).split() or [""]
     if command == "connect":

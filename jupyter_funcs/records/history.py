@@ -34,7 +34,7 @@ from jupyter_funcs.sweeps.resuming import EarlierResults
 from jupyter_funcs.sweeps.sweep import sweep_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     import pandas as pd
@@ -369,17 +369,21 @@ def _cached_result(session: Client[RemoteCall], run: Run) -> pd.DataFrame | None
         return None
     if sweep is None:
         return frames[0]
-    columns: dict[str, Any] = {}
-    for block in frames.values():
-        columns |= block.attrs.get("funcs", {}).get("columns", {})
     fields = fields_named(function.fields, sweep.swept)
     frame = stacked(((runs[at], frames[at]) for at in sorted(frames)), sweep.swept, fields)
     progress = SweepProgress(
         total=run.runs, failed=run.failed, cached=len(frames), oldest=min(times.values())
     )
     facts = sweep_facts(function, sweep, progress, run.started.timestamp(), run.elapsed)
-    frame.attrs["funcs"] = facts | {"columns": columns} if columns else facts
+    frame.attrs["funcs"] = facts | _notes_on_columns(frames.values())
     return frame
+
+
+def _notes_on_columns(frames: Iterable[pd.DataFrame]) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    for frame in frames:
+        columns |= frame.attrs.get("funcs", {}).get("columns", {})
+    return {"columns": columns} if columns else {}
 
 
 def _is_whole(saved: Args, args: Args) -> bool:

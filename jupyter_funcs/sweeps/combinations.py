@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.catalog.fields import Field, Kind
@@ -71,8 +71,15 @@ def combos(function: RemoteCall, table: pd.DataFrame | None, values: Values) -> 
             axes[name] = [{name: item} for item in items]
     _check_axes(form, axes, pairs=pairs)
     form.update(constant)
-    names = [name for axis in axes.values() for name in axis[0]]
-    if twice := [name for name in names if form.is_set(name)]:
+    return _converted(function, form, list(axes.values()), pairs=pairs)
+
+
+def _converted(
+    function: RemoteCall, form: Form, axes: list[list[JsonObject]], *, pairs: bool
+) -> Combos:
+    """Return the runs of a form whose other fields are swept by these values."""
+    names = [*itertools.chain.from_iterable(axis[0] for axis in axes)]
+    if twice := list(filter(form.is_set, names)):
         raise ArgumentError(
             f"{listed(map(quote, twice), 'and')} is swept, and is in an object, too.",
             "Pass only one.",
@@ -83,15 +90,15 @@ def combos(function: RemoteCall, table: pd.DataFrame | None, values: Values) -> 
     for name in form:
         if form.is_set(name) and name not in wholes:
             convert(name, form[name])
-    checked = [
-        [{name: convert(name, value) for name, value in item.items()} for item in axis]
-        for axis in axes.values()
-    ]
+    for axis in axes:
+        axis[:] = [{name: convert(name, item[name]) for name in item} for item in axis]
     _raise(form, errors)
+    number = len(axes[0])
     if not pairs:
-        checked = [list({_key(item): item for item in axis}.values()) for axis in checked]
-    _check_number(function, len(checked[0]) if pairs else math.prod(map(len, checked)))
-    return _combined(form, checked, wholes, pairs=pairs)
+        axes = list(map(_unique, axes))
+        number = math.prod(map(len, axes))
+    _check_number(function, number)
+    return _combined(form, axes, names, wholes, pairs=pairs)
 
 
 def _check_axes(form: Form, axes: Mapping[str, list[JsonObject]], *, pairs: bool) -> None:
@@ -122,24 +129,26 @@ def _check_number(function: RemoteCall, number: int) -> None:
 
 def _swept(field: Field, value: Any) -> list[Any] | None:
     """Return the values to sweep; ``None`` if the argument is a single value."""
-    if isinstance(value, Each):
-        items = list(value.values)
-    elif not is_several(value) or (field.is_json and isinstance(value, Mapping)):
-        return None
-    else:
-        try:
-            items = items_of(field, value)
-        except WrongValueError as error:
-            raise ArgumentError(errors={field.name: [f"{field.identifier} {error}"]}) from None
-        if field.kind is Kind.LIST and not (items and all(map(is_several, items))):
-            return None
-        if field.is_rows and not all(isinstance(item, list) for item in items):
-            return None
-    if not items:
+    items = list(value.values) if isinstance(value, Each) else _items_of(field, value)
+    if items == []:
         raise ArgumentError(
             f"{field.identifier} has no values to sweep: the list is empty.",
             "Pass at least one, or leave it out.",
         )
+    return items
+
+
+def _items_of(field: Field, value: Any) -> list[Any] | None:
+    if not is_several(value) or (field.is_json and isinstance(value, Mapping)):
+        return None
+    try:
+        items = items_of(field, value)
+    except WrongValueError as error:
+        raise ArgumentError(errors={field.name: [f"{field.identifier} {error}"]}) from None
+    if field.kind is Kind.LIST and not (items and all(map(is_several, items))):
+        return None
+    if field.is_rows and not all(isinstance(item, list) for item in items):
+        return None
     return items
 
 
@@ -165,14 +174,13 @@ def _rows(form: Form, table: Any, values: Values) -> list[JsonObject]:
             )
         columns[name] = column
     # A cell without a value leaves its argument out.
-    lists = [
-        [
-            UNSET if is_null else cell
-            for cell, is_null in zip(column.tolist(), column.isna().tolist(), strict=True)
-        ]
-        for column in (table.iloc[:, at] for at in range(len(columns)))
-    ]
+    lists = [_cells(table.iloc[:, at]) for at in range(len(columns))]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+
+
+def _cells(column: Any) -> list[Any]:
+    cells = zip(column.tolist(), column.isna().tolist(), strict=True)
+    return [UNSET if is_null else cell for cell, is_null in cells]
 
 
 def _parameter(form: Form, column: object, table: Any) -> str:
@@ -220,20 +228,24 @@ def _raise(form: Form, errors: Mapping[str, Mapping[str, None]]) -> None:
         raise ArgumentError(hint=f"{form.function} was not run.", errors=texts)
 
 
-def _combined(form: Form, axes: list[list[JsonObject]], wholes: set[str], *, pairs: bool) -> Combos:
+def _unique(items: list[JsonObject]) -> list[JsonObject]:
+    return list({_key(item): item for item in items}.values())
+
+
+def _combined(
+    form: Form, axes: list[list[JsonObject]], names: list[str], wholes: set[str], *, pairs: bool
+) -> Combos:
     """Return the runs; of the objects `wholes`, parts are swept."""
     constant = form.args
-    entered = {name: form[name] for name in wholes if form.is_set(name)}
-    names = [name for axis in axes for name in axis[0]]
-    order = [name for name in dict.fromkeys([*form, *names]) if name in names or name in constant]
+    entered = {name: form[name] for name in filter(form.is_set, wholes)}
+    used = {*names, *constant}
+    order = [name for name in dict.fromkeys([*form, *names]) if name in used]
     runs: dict[tuple[Any, ...], Args] = {}
     errors: Texts = {}
     warnings: Texts = {}
     for parts in zip(*axes, strict=True) if pairs else itertools.product(*axes):
-        sent = constant | entered | {name: value for part in parts for name, value in part.items()}
-        args = form.nested(
-            {name: sent[name] for name in order if sent.get(name, UNSET) is not UNSET}
-        )
+        sent = reduce(dict.__or__, parts, constant | entered)
+        args = form.nested({name: sent[name] for name in order if _is_sent(sent, name)})
         wrong: Messages = {}
         for name in wholes & args.keys():
             form.take(form.field(name), args[name], {}, args, wrong)
@@ -244,21 +256,34 @@ def _combined(form: Form, axes: list[list[JsonObject]], wholes: set[str], *, pai
     _raise(form, errors)
     unique = list(runs.values())
     is_paired = pairs or any(len(axis[0]) > 1 for axis in axes)
-    if is_paired:
-        lists = {name: [part_at(args, form.field(name).steps) for args in unique] for name in names}
-    else:
-        lists = {
-            name: [item[name] for item in axis] for name, axis in zip(names, axes, strict=True)
-        }
-    values: dict[str, Any] = constant | {
-        name: [value for value in several if value is not UNSET] for name, several in lists.items()
-    }
-    _add(warnings, form.warnings_of_values(values, names))
-    nullable = {
+    lists = _lists_by_run(form, names, unique) if is_paired else _lists_by_axis(names, axes)
+    _add(warnings, form.warnings_of_values(constant | _set_values(lists), names))
+    return Combos(names, constant, unique, constant | _nullable(lists), is_paired, warnings)
+
+
+def _nullable(lists: dict[str, list[Any]]) -> dict[str, Any]:
+    return {
         name: [None if value is UNSET else value for value in several]
         for name, several in lists.items()
     }
-    return Combos(names, constant, unique, constant | nullable, is_paired, warnings)
+
+
+def _is_sent(args: Values, name: str) -> bool:
+    return args.get(name, UNSET) is not UNSET
+
+
+def _lists_by_run(form: Form, names: list[str], runs: list[Args]) -> dict[str, list[Any]]:
+    return {name: [part_at(args, form.field(name).steps) for args in runs] for name in names}
+
+
+def _lists_by_axis(names: list[str], axes: list[list[JsonObject]]) -> dict[str, list[Any]]:
+    return {name: [item[name] for item in axis] for name, axis in zip(names, axes, strict=True)}
+
+
+def _set_values(lists: dict[str, list[Any]]) -> dict[str, Any]:
+    return {
+        name: [value for value in several if value is not UNSET] for name, several in lists.items()
+    }
 
 
 def _add(texts: Texts, others: Mapping[str, Iterable[str]]) -> None:

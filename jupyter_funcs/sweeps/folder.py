@@ -266,18 +266,9 @@ def _common_type(
     name: str, files: Sequence[ds.ParquetFileFragment], default: pa.DataType | None
 ) -> pa.DataType:
     """Return an Arrow type that holds a column's values in all files."""
-    types = {
-        file: file.physical_schema.field(name).type
-        for file in files
-        if name in file.physical_schema.names
-    }
+    types = _types_in(files, name)
     if not types:
         return default or pa.large_string()
-    if len(set(types.values())) > 1:  # columns with nulls only don't count
-        types = {file: kind for file, kind in types.items() if _has_values(file, name)} or types
-    zones = {kind.tz if pa.types.is_timestamp(kind) else None for kind in types.values()}
-    if len(zones) > 1 and None not in zones:  # the same moments in one zone
-        types = {file: pa.timestamp(kind.unit, "UTC") for file, kind in types.items()}
     try:
         schemas = [pa.schema([(name, kind)]) for kind in types.values()]
         common = pa.unify_schemas(schemas, promote_options="permissive").field(name).type
@@ -288,6 +279,23 @@ def _common_type(
         _has_exact_floats(file, name) for file in integers
     )
     return common if is_exact else pa.large_string()
+
+
+def _types_in(
+    files: Sequence[ds.ParquetFileFragment], name: str
+) -> dict[ds.ParquetFileFragment, pa.DataType]:
+    """Return the types of a column by file, without files where it has only nulls; several zones as UTC."""
+    types = {
+        file: file.physical_schema.field(name).type
+        for file in files
+        if name in file.physical_schema.names
+    }
+    if len(set(types.values())) > 1:
+        types = {file: kind for file, kind in types.items() if _has_values(file, name)} or types
+    zones = {getattr(kind, "tz", None) for kind in types.values()}
+    if len(zones) > 1 and None not in zones:
+        types = {file: pa.timestamp(kind.unit, "UTC") for file, kind in types.items()}
+    return types
 
 
 def _has_values(fragment: ds.ParquetFileFragment, name: str) -> bool:

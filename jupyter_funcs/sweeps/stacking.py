@@ -64,19 +64,18 @@ def stacked(
     sent: list[Args] = []
     groups: dict[Hashable, dict[int, pd.DataFrame]] = {}
     for at, (args, block) in enumerate(blocks):
-        frame = block if block.columns.is_unique else named_by_texts(block)
-        if not is_numbered(frame.index):
-            frame = _labelled(frame)
+        frame = _plain(block)
         groups.setdefault((tuple(frame.columns), tuple(frame.dtypes)), {})[at] = frame
         sent.append(args)
     rows = _row_map(list(groups.values()), len(sent))
     columns = {key: _widened(parts, rows) for key, parts in _parts(rows).items()}
-    names = {name for name in columns if not isinstance(name, _Label)}
+    labels = list(filter(_is_label, columns))
+    names = columns.keys() - labels
     leading: dict[Hashable, Series] = {}
     for name in swept:
         field = fields.get(name)
-        parts = [part_at(args, field.steps if field else (name,)) for args in sent]
-        argument = [None if value is UNSET else value for value in parts]
+        steps = field.steps if field else (name,)
+        argument = [_set_part(args, steps) for args in sent]
         if name in columns and _has_only(columns[name], rows, name, argument):
             leading[name] = columns.pop(name)
         else:
@@ -84,7 +83,7 @@ def stacked(
             leading[title] = _argument(argument, field.kind if field else Kind.TEXT).repeat(
                 rows.lengths.tolist()
             )
-    for key in [key for key in columns if isinstance(key, _Label)]:
+    for key in labels:
         leading[_unused("index", {*names, *leading})] = columns.pop(key)
     result = {**leading, **columns}
     # As Series, because pandas 3 infers its string dtype from an object array of strings.
@@ -94,11 +93,27 @@ def stacked(
     )
 
 
+def _plain(block: pd.DataFrame) -> pd.DataFrame:
+    """Return a block with unique names of columns, and with its labels as columns."""
+    if not block.columns.is_unique:
+        block = named_by_texts(block)
+    return block if is_numbered(block.index) else _labelled(block)
+
+
+def _set_part(args: Args, steps: Sequence[str | int]) -> Any:
+    value = part_at(args, steps)
+    return None if value is UNSET else value
+
+
 @dataclass(frozen=True, slots=True)
 class _Label:
     """The key of a column made from an unnamed index level, which no column of a run has."""
 
     level: int
+
+
+def _is_label(key: Hashable) -> bool:
+    return isinstance(key, _Label)
 
 
 class _RowMap(NamedTuple):
@@ -285,9 +300,7 @@ _WIDENED: list[tuple[Callable[[Series], bool], Callable[[Sequence[Series]], Sequ
 
 def _argument(values: Sequence[str | list[str] | None], kind: Kind) -> Series:
     """Return the column of an argument, one row per run."""
-    texts = [
-        ", ".join(map(text_of, value)) if isinstance(value, list) else value for value in values
-    ]
+    texts = list(map(_text_of_argument, values))
     with suppress(ValueError, OverflowError):
         if kind is Kind.DATE:
             return pd.Series(np.array([text or "NaT" for text in texts], dtype="datetime64[us]"))
@@ -299,6 +312,10 @@ def _argument(values: Sequence[str | list[str] | None], kind: Kind) -> Series:
                 [np.nan if text is None else float(text) for text in texts], dtype="float64"
             )
     return pd.Series(texts, dtype="string")
+
+
+def _text_of_argument(value: Any) -> Any:
+    return ", ".join(map(text_of, value)) if isinstance(value, list) else value
 
 
 def _has_only(column: Series, rows: _RowMap, name: Hashable, argument: Sequence[Any]) -> bool:

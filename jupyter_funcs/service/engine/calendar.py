@@ -70,11 +70,10 @@ def windows(  # noqa: PLR0913 - six facts decide the rows, none with a default
 ) -> list[Window]:
     """Return the rows of a quarterly report over data from `first` to `last`."""
     included = [period for period in calendar if first <= period.start <= last]
-    running = next((period for period in calendar if period.start <= last <= period.end), None)
-    unreported = None
+    running = _period_of(last, calendar)
+    current = running
     if reported:
-        unreported = next((period for period in included if not period.is_historical), None)
-    current = unreported or running
+        current = next((period for period in included if not period.is_historical), running)
 
     def window(period: Period, end: date, *, to_date: bool) -> Window:
         compared = period._replace(year=period.year - lookback).period_name
@@ -89,6 +88,10 @@ def windows(  # noqa: PLR0913 - six facts decide the rows, none with a default
             for period in included
         ]
     return rows
+
+
+def _period_of(day: date, calendar: Sequence[Period]) -> Period | None:
+    return next((period for period in calendar if period.start <= day <= period.end), None)
 
 
 def _by_months(last_month: int, year: int) -> list[date]:

@@ -7,6 +7,7 @@ SQL is checked before it runs: it may only read known tables, and call functions
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 import string
 import time
@@ -322,20 +323,24 @@ def _check(tree: _Node, tables: Collection[tuple[str, ...]], dialect: Any) -> No
         if own := itself.get(id(node)):
             queries = own, queries
         children = list(node.iter_expressions())
-        for with_ in (child for child in children if isinstance(child, sge.With)):
+        for with_ in filter(_is_with, children):
             for part in with_.iter_expressions():
                 waiting.append((part, queries))
                 alias = dialect.normalize_identifier(part.args["alias"].this.copy()).name
-                if (
-                    with_.recursive
-                    and isinstance(part.this, sge.Union)
-                    and not part.this.args.get("by_name")
-                ):
+                if with_.recursive and _is_recursion(part.this):
                     itself[id(part.this.expression)] = alias
                 # Not ClickHouse's WITH (SELECT 1) AS x, whose name is that of a value.
                 if not part.args.get("scalar"):
                     queries = (alias, queries)
-        waiting += [(child, queries) for child in children if not isinstance(child, sge.With)]
+        waiting += [(child, queries) for child in itertools.filterfalse(_is_with, children)]
+
+
+def _is_with(node: _Node) -> bool:
+    return isinstance(node, sge.With)
+
+
+def _is_recursion(query: _Node) -> bool:
+    return isinstance(query, sge.Union) and not query.args.get("by_name")
 
 
 def _check_table(

@@ -110,17 +110,7 @@ def build(settings: Settings, config: Path | None) -> Hosted:
         _warn_of_missing_lists(functions)
         auth = Auth(state_folder.open_keys(folder), grants)
         server = settings.server
-        limits = Limits(
-            run_seconds=server.run_seconds,
-            concurrent_runs=server.concurrent_runs,
-            runs_a_user=server.runs_a_user,
-            engine_threads=server.engine_threads or _engine_threads(engine),
-            workers=_most_workers(),
-        )
-        whole = limits._asdict()
-        limits = limits._replace(
-            **{name: server.share(whole[name]) for name in _SHARED if whole[name] is not None}
-        )
+        limits = _limits(settings, engine)
         hosts = Hosts(
             (server.host, *server.allowed_hosts),
             server.allowed_origins,
@@ -240,6 +230,22 @@ class LiveService:
                 file = path.stat()
                 files.add((path, file.st_mtime_ns, file.st_size, file.st_ino))
         return files
+
+
+def _limits(settings: Settings, engine: DuckDBEngine) -> Limits:
+    """Return the limits of a process, which has its share of those of the server."""
+    server = settings.server
+    limits = Limits(
+        run_seconds=server.run_seconds,
+        concurrent_runs=server.concurrent_runs,
+        runs_a_user=server.runs_a_user,
+        engine_threads=server.engine_threads or _engine_threads(engine),
+        workers=_most_workers(),
+    )
+    whole = limits._asdict()
+    return limits._replace(
+        **{name: server.share(whole[name]) for name in _SHARED if whole[name] is not None}
+    )
 
 
 def _engine_threads(engine: DuckDBEngine) -> int:

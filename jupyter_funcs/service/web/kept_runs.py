@@ -203,14 +203,7 @@ class KeptRuns:
         assert live.task
         left = asyncio.ensure_future(gone(request))
         try:
-            ends = (live.task, left)
-            await asyncio.wait(ends, timeout=preference.wait, return_when=asyncio.FIRST_COMPLETED)
-            is_late = not live.task.done()
-            if is_late and not await asyncio.to_thread(self._keep, live):
-                # It has just ended; or it can't be kept, and runs as others do, until its caller leaves.
-                await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-                if not live.task.done():
-                    live.cancelled.set()
+            await self._wait(live, (live.task, left), preference.wait)
         finally:
             left.cancel()
         facts = request.scope["facts"]
@@ -225,6 +218,18 @@ class KeptRuns:
         if left.done() and not left.cancelled():
             raise ClientDisconnect
         return await self._accepted(*key)
+
+    async def _wait(
+        self, live: _Live, ends: tuple[asyncio.Future[Any], ...], seconds: float
+    ) -> None:
+        """Wait for a run, then keep it."""
+        run = ends[0]
+        await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if not run.done() and not await asyncio.to_thread(self._keep, live):
+            # It has just ended; or it can't be kept, and runs as others do, until its caller leaves.
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            if not run.done():
+                live.cancelled.set()
 
     async def _after(self, request: Request, user: User, preference: Preference) -> Response:
         """Answer the repeated start of a run that is kept."""
