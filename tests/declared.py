@@ -16,7 +16,7 @@ PARTS = ("kind", "options", "required", "bounds")
 
 
 def declared(field: Field) -> Field:
-    """Return a field of which everything but its rule is declared."""
+    """Return a field whose parts are all declared, except its rule."""
     return replace(field, evidence={**field.evidence, **dict.fromkeys(PARTS, Evidence.DECLARED)})
 
 

@@ -65,7 +65,7 @@ def least(
 def seconds(
     use: Callable[[int], object], size: int, clock: Callable[[], float] = time.thread_time
 ) -> float:
-    """Return the time that a function of a size takes, without that of the garbage collector."""
+    """Return the time that a function of a size takes, without garbage collection."""
     gc.disable()
     try:
         began = clock()

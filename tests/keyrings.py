@@ -71,4 +71,4 @@ class Hanging(KeyringBackend):
 
 
 class PlaintextKeyring(Shared):
-    """Named as that of keyrings.alt is."""
+    """Has the same name as the one of keyrings.alt."""

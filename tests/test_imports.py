@@ -79,7 +79,7 @@ HOMES = {
 
 
 class Import(NamedTuple):
-    """One import of a module of ours, wherever it stands: at the top, inside a function, or for typing only."""
+    """One import of a module of ours, anywhere: at the top, inside a function, or for typing only."""
 
     importer: str
     imported: str
@@ -110,7 +110,7 @@ def docstring(module: str) -> str:
 
 
 class Statement(NamedTuple):
-    """An import statement of a module, wherever it stands."""
+    """An import statement of a module, anywhere in it."""
 
     module: str
     base: str

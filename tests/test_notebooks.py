@@ -92,7 +92,7 @@ def test_a_notebook_can_be_read_where_no_widget_is_drawn(path: Path) -> None:
 
 @each_notebook
 def test_a_notebook_reads_as_prose(path: Path) -> None:
-    """It begins with a title, soon says that its numbers are synthetic, and no code goes on for long without a word."""
+    """It begins with a title, soon says that its numbers are synthetic, and never has much code without a word."""
     cells = read(path).cells
     assert cells[0].cell_type == "markdown"
     assert cells[0].source.startswith("# ")

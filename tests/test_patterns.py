@@ -506,7 +506,7 @@ def test_every_pattern_reads_a_megabyte(found: dict[str, list[Found]], key: str)
 
 
 def check(key: str, patterns: list[Found], most: int) -> None:
-    """Check a pattern's worst texts, of which four times the longest is no longer than it may be."""
+    """Check a pattern's worst texts; four times the longest may not exceed the limit of length."""
     cut = min([4 * most, *(longest for name, longest in CUT.items() if re.fullmatch(name, key))])
     for pattern in patterns:
         for pumped in PUMPED[key]:

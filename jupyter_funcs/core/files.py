@@ -43,8 +43,8 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 def own_path(name: str) -> Path:
     """Return the path of a file or folder in the user's folders of data and caches, which may not exist."""
     variable, kind = _OWN[name]
-    if given := os.environ.get(variable):
-        return expanded(given)
+    if path := os.environ.get(variable):
+        return expanded(path)
     from platformdirs import PlatformDirs
 
     own = PlatformDirs("jupyter_funcs", appauthor=False)

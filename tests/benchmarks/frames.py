@@ -658,7 +658,7 @@ ODD["lines"] = OUTLINES["lines"]
 
 
 def odd_shape(name: str) -> Shape:
-    """Return a shape by its name, which may also be that of an outline and the cells of its columns."""
+    """Return a shape by its name, or by the name of an outline and of the cells of its columns."""
     if name in SHAPES | ODD:
         return (SHAPES | ODD)[name]
     outline, _, columns = name.partition(" of ")
@@ -699,7 +699,7 @@ WAYS: dict[str, tuple[bool, Callable[[str], bytes], Callable[[bytes], str]]] = {
 
 
 def render(name: str, count: int, path: str) -> float:
-    """Write a reply, and give its size in MB."""
+    """Write a reply, and return its size in MB."""
     return Path(path).write_bytes(SHAPES[name].reply(count)) / 1e6
 
 
@@ -797,7 +797,7 @@ def odd(name: str, count: int) -> dict[str, Any]:
 
 
 def medians(sides: Mapping[str, Side], peers: Mapping[str, Side]) -> dict[str, float]:
-    """Run all sides in turn; give the median milliseconds of the base, and the median ratio to it of the others."""
+    """Run all sides in turn; return the median milliseconds of the base, and the median ratio to it of the others."""
     every = dict(sides) | dict(peers)
     times = dict.fromkeys(every, 1)
     taken: dict[str, list[float]] = {name: [] for name in every}
@@ -1112,7 +1112,7 @@ def print_exact(*, pyarrow: bool, peers: bool) -> bool:
 
 
 def main(arguments: Iterable[str]) -> int:
-    """Print the tables that are asked for, or all; gives the status of the process."""
+    """Print the tables that are asked for, or all; returns the status of the process."""
     parser = argparse.ArgumentParser(
         description="Compare to_frame with what a person would write instead."
     )

@@ -143,7 +143,7 @@ async def in_process(path: str, body: bytes, clients: int, seconds: float) -> Me
 
 @contextlib.contextmanager
 def started(command: list[str], address: str) -> Iterator[str]:
-    """Start a server, and give what it says its address is."""
+    """Start a server, and return what it says its address is."""
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         said = []
@@ -173,7 +173,7 @@ def measure(
 
 
 def main(seconds: float) -> int:
-    """Measure, and print the table; gives how many replies were lost."""
+    """Measure, and print the table; returns how many replies were lost."""
     lost = 0
     titles = ("clients", "a second", "p50 ms", "p95", "p99", "lost", "/ hello", "/ in process")
     print(

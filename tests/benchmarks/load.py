@@ -82,7 +82,7 @@ def measured(python: str, folder: Path, extension: str, call: str) -> list[list[
 
 
 def run(client: Any, code: str) -> list[float]:
-    """Run code in a kernel; give the list that it prints last."""
+    """Run code in a kernel; return the list that it prints last."""
     said: list[str] = []
 
     def hear(message: dict[str, Any]) -> None:
@@ -103,7 +103,7 @@ def has(python: str, module: str) -> bool:
 
 
 def main(python: str = sys.executable, kernels: str = "5") -> int:
-    """Print the table; give 1 when loading ours takes more of the processor than the target."""
+    """Print the table; return 1 when loading ours takes more of the processor than the target."""
     cases = dict(CASES)
     if not has(python, "sql"):
         del cases["jupysql"]

@@ -113,7 +113,7 @@ class Measured(NamedTuple):
 def medians(
     times: int, *sides: Callable[[], object], clock: Callable[[], float] = time.perf_counter
 ) -> list[float]:
-    """Run all sides in turn and give the median of each, in milliseconds; the first round does not count."""
+    """Run all sides in turn and return the median of each, in milliseconds; the first round does not count."""
     taken: list[list[float]] = [[] for _ in sides]
     for _ in range(times + 1):
         for side, each in zip(sides, taken, strict=True):
@@ -237,7 +237,7 @@ assert len(daily(PanelName="Demo Card Panel", Symbol="BKQU US EQUITY", PoPGrowth
     )
     sides = ours, theirs, called, theirs.replace("con.fetchall()", "con.df()"), listing
     with tempfile.TemporaryDirectory() as compiled:
-        # The first round compiles all modules, as pip does: what a clone's processes compile again is no part of this.
+        # The first round compiles all modules, as pip does: what a clone's processes compile again isn't measured.
         env = os.environ | {"PYTHONPYCACHEPREFIX": compiled, "PYTHONDONTWRITEBYTECODE": ""}
 
         def run(code: str) -> Callable[[], object]:
@@ -401,7 +401,7 @@ def engine_over(path: Path) -> DuckDBEngine:
 
 
 def generate(path: Path, copies: int) -> int:
-    """Write the card spend of 19 companies as many times over, sorted as the demo's; give the number of rows."""
+    """Write the card spend of 19 companies as many times over, sorted as the demo's; return the number of rows."""
     profiles = [profile for profile in companies.PROFILES if profile.company.symbol == SYMBOL]
     profiles += [profile for profile in companies.PROFILES if profile.company.symbol != SYMBOL][:18]
     symbols = sorted(
@@ -604,14 +604,14 @@ PARTS: dict[str, Callable[[], list[Measured]]] = {
 
 
 def measured(part: str) -> tuple[list[Measured], float]:
-    """Run a part, and give what it found and the most memory that its process held, in MB."""
+    """Run a part, and return what it found and the most memory that its process held, in MB."""
     found = PARTS[part]()
     whose = resource.RUSAGE_CHILDREN if part == "cold" else resource.RUSAGE_SELF
     return found, resource.getrusage(whose).ru_maxrss / 1024
 
 
 def main(asked: list[str]) -> int:
-    """Run some parts, or all, and print the table; gives the status of the process."""
+    """Run some parts, or all, and print the table; returns the status of the process."""
     print(f"{'':52}{'median':>10}{'peer':>10}{'ratio':>7}{'target':>8}{'peak':>9}")
     context = multiprocessing.get_context("spawn")
     for part in asked or PARTS:

@@ -234,7 +234,7 @@ def stacking(repeats: int) -> tuple[float, float]:
 
 
 def throughput(url: str, repeats: int) -> dict[tuple[str, int], float]:
-    """Print the table of clients; give the fraction of the limit by client and what is in flight."""
+    """Print the table of clients; return the fraction of the limit by client and what is in flight."""
     sweep = sweeper(url)
     clients: dict[str, Callable[[int], Took]] = {
         "bare sockets": lambda in_flight: asyncio.run(bare(url, in_flight)),
@@ -275,7 +275,7 @@ def throughput(url: str, repeats: int) -> dict[tuple[str, int], float]:
 
 
 def main(repeats: int = 3) -> int:
-    """Print the tables; give how many targets are missed."""
+    """Print the tables; return how many targets are missed."""
     missed = 0
 
     def judge(name: str, value: float, target: float, *, is_kept: bool) -> None:

@@ -69,7 +69,7 @@ def listing(count: int) -> bytes:
 
 
 def main(count: int = 10_000) -> int:
-    """Print the table; give 1 when a Tab of ours took longer than the target, apart from the very first."""
+    """Print the table; return 1 when a Tab of ours took longer than the target, apart from the very first."""
     body = listing(count)
     requests = []
 

@@ -111,7 +111,7 @@ def page(context: BrowserContext, strays: list[str]) -> Iterator[Page]:
 
 @pytest.fixture
 def open_in(page: Page, request: pytest.FixtureRequest) -> Iterator[Callable[..., Page]]:
-    """Open a notebook of these cells in a front end, run them all, and give the page."""
+    """Open a notebook of these cells in a front end, run them all, and return the page."""
     used: list[Front] = []
 
     def open_cells(front: Front, *cells: str, kernel: str = "python3") -> Page:
@@ -143,7 +143,7 @@ def open_in(page: Page, request: pytest.FixtureRequest) -> Iterator[Callable[...
 
 @pytest.fixture
 def open_notebook(lab: Front, open_in: Callable[..., Page]) -> Callable[..., Page]:
-    """Open a notebook of these cells in JupyterLab, run them all, and give the page."""
+    """Open a notebook of these cells in JupyterLab, run them all, and return the page."""
 
     def open_cells(*cells: str) -> Page:
         return open_in(lab, *cells)

@@ -1,4 +1,4 @@
-"""The panel's page without a kernel: no state has a serious finding of axe-core's, or stands out of its place."""
+"""The panel's page without a kernel: no state has a serious finding of axe-core's, or overflows its place."""
 
 from __future__ import annotations
 
@@ -245,7 +245,7 @@ def test_a_hint_beside_a_label_is_never_cut_in_a_word(stage: str, page: Page) ->
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "dark"), (860, "light"), (480, "light")])
 def test_each_state_keeps_to_its_place(width: int, theme: str, stage: str, page: Page) -> None:
-    """Nothing stands out sideways; wide: inputs of 320 px beside the result, in 640 px; else above it."""
+    """Nothing overflows sideways. Wide: inputs of 320 px beside the result, from 640 px on; else above it."""
     page.set_viewport_size({"width": 1440, "height": 1300})
     for state in states(page, stage, width, theme):
         layout = page.evaluate(_LAYOUT)

@@ -681,7 +681,7 @@ def test_the_rule_of_the_parameter_itself_still_lists_its_options(wording: str) 
 def test_a_bound_is_in_the_unit_of_the_parameter(
     name: str, wording: str, bounds: tuple[int | None, int | None]
 ) -> None:
-    """A limit of characters, megabytes or days is no bound of another number."""
+    """A limit of characters, megabytes or days isn't a bound of another number."""
     field = read(wording, name, code=1)
     assert (field.minimum, field.maximum) == bounds
 

@@ -94,7 +94,7 @@ def test_each_bad_value_is_named_and_the_others_are_valid() -> None:
     ],
 )
 def test_a_variable_stands_for_each_of_its_values(one: Field, held: Any, sent: list[str]) -> None:
-    """A variable that holds a list, an array or a column stands for each of its current values."""
+    """A variable that holds a list, an array or a column means each of its current values."""
     values = {"names": held}
     form = form_of(one, Each((Variable("names"), "c")))
     form.variables = lambda: values

@@ -262,7 +262,7 @@ DECLARED = [
 def test_options_and_defaults_are_shown_clean_and_sent_as_they_are(
     answering: Callable[..., Session], catalog: bytes | str, listed: str
 ) -> None:
-    """No invisible character reaches an assistant, and the spelling that it sees stands for the service's own."""
+    """No invisible character reaches an assistant, and the spelling that it sees means the service's own."""
     sent: list[Any] = []
 
     def answer(request: httpx.Request) -> httpx.Response:

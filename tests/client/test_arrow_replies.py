@@ -167,7 +167,7 @@ BUILT_IN: list[tuple[str, dict[str, Any], str]] = [
 def test_a_built_in_function_gives_one_frame_either_way(
     heard: tuple[Session, Heard], name: str, args: dict[str, Any], came: str
 ) -> None:
-    """Each function of the demo gives the same frame from Arrow and from JSON."""
+    """Each function of the demo returns the same frame from Arrow and from JSON."""
     assert_same(*heard, name, args, came or None)
 
 
@@ -270,7 +270,7 @@ ODD: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("which", ODD)
 def test_an_odd_result_gives_one_frame_either_way(heard: tuple[Session, Heard], which: str) -> None:
-    """A result gives the same frame or error either way; Arrow has only what it holds just as JSON does."""
+    """A result is the same frame or error either way; Arrow has only what it holds just as JSON does."""
     RESULTS[which], came = ODD[which]
     assert_same(*heard, "Result", {"which": which}, came or None)
 
@@ -320,7 +320,7 @@ def tables(draw: st.DrawFn) -> pa.Table:
 def test_any_table_gives_one_frame_either_way(
     heard: tuple[Session, Heard], table: pa.Table
 ) -> None:
-    """Tables of any types, with nulls anywhere, give the same frame from Arrow and from JSON."""
+    """Tables of any types, with nulls anywhere, are the same frame from Arrow and from JSON."""
     RESULTS["any"] = table
     assert_same(*heard, "Result", {"which": "any"})
 

@@ -285,7 +285,7 @@ def test_a_source_of_tokens_that_hangs_is_not_waited_for(
 def test_a_cache_that_cannot_be_written_fails_nothing(
     answering: Callable[..., Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """FAULTS.md 117: with a file in place of the folder the run gives its result, and one warning says why."""
+    """FAULTS.md 117: with a file in place of the folder the run returns its result, and one warning says why."""
     (tmp_path / "file").write_text("mine")
     monkeypatch.setenv("FUNCS_RESULTS_DIR", str(tmp_path / "file" / "results"))
     service = Counting()

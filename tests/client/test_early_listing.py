@@ -300,7 +300,7 @@ def test_its_warnings_are_shown_at_the_first_use(server: Faulty) -> None:
 
 
 def test_python_functions_are_listed_too() -> None:
-    """Those that were given as objects, whose modules are imported already."""
+    """Those that were passed as objects, whose modules are imported already."""
 
     def daily_total(symbol: str) -> str:
         return symbol

@@ -167,7 +167,7 @@ def two() -> RemoteFunction:
 @given(st.fixed_dictionaries({}, optional={"One": values, "the second's": values}))
 @example({"One": "NaN", "the second's": ["NaN", "1", "true"]})
 def test_each_text_reads_back_as_the_same_values(two: RemoteFunction, args: dict[str, Any]) -> None:
-    """Whatever the values hold, the magic, the program and the command's body give exactly them (FAULTS 76)."""
+    """Whatever the values hold, the magic, the program and the body of the command have exactly these (FAULTS 76)."""
     assert read_magic(magic(two, args), two) == args
     assert read_python(python(two, args, ""), two) == args
     for shown in (magic(two, args), python(two, args, ""), curl(two, args)):
@@ -228,7 +228,7 @@ def test_any_function_name_is_met_again(name: str) -> None:
 
 
 class _Finds:
-    """A session whose functions give themselves when they are called."""
+    """A session whose functions return themselves when they are called."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

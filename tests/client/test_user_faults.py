@@ -88,7 +88,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InteractiveShell
 
 @pytest.fixture
 def run(shell: InteractiveShell) -> Iterator[Callable[[str], Any]]:
-    """Run a cell as a person does; give its value, or raise what it raised."""
+    """Run a cell as a person does; return its value, or raise what it raised."""
     before = dict(shell.user_ns)
     Demo.runs.clear()
 

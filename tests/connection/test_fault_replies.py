@@ -1144,7 +1144,7 @@ def echoes(token: str) -> dict[str, Case]:
 
 
 def echoes_in_schemas(token: str) -> dict[str, bytes]:
-    """Return the replies that repeat a token in a declaration, of which a warning says that it is unknown."""
+    """Return the replies that repeat a token in a declaration, which causes a warning about an unknown type."""
     return {
         "69 in a type of no known meaning": declaring(f"decimal{token}", '"0":1'),
         "69 in a name beside a type of no known meaning": b'{"schema":{"a%b":{"type":"decimal"}},"data":[]}'
@@ -1393,7 +1393,7 @@ def running() -> Iterator[tuple[Service, Session]]:
         yield service, session
         wait_until(
             lambda: background.run(tasks()) == 1
-        )  # a task ends after whoever waits for it goes on
+        )  # a task ends after whoever waits for it continues
         session.close()
         service.shutdown()
     thread.join(60)
@@ -1526,7 +1526,7 @@ def test_a_call_gives_the_same_of_hundreds_of_kilobytes(
 def test_51_a_reply_in_another_encoding_is_refused(
     running: tuple[Service, Session], coding: str
 ) -> None:
-    """With the name of what it looks like, in a short reply and in a long one."""
+    """With the name of the format it looks like, in a short reply and in a long one."""
     words = "is UTF-16 or UTF-32; JSON must be UTF-8"
     long = json.dumps([{"a": 1}] * 200)
     assert len(long) > chunks.LONG

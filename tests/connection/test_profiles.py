@@ -225,7 +225,7 @@ def token_of(connection: Connection | None) -> str:
 
 
 def test_nothing_configured_is_the_demo(tmp_path: Path) -> None:
-    """No argument, no environment, no profile: `None`, which stands for the embedded service."""
+    """No argument, no environment, no profile: `None`, which means the embedded service."""
     assert resolve(environment={}) is None
     assert resolve(environment={"FUNCS_CONFIG": str(tmp_path / "absent.toml")}) is None
     assert (

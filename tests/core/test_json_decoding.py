@@ -138,7 +138,7 @@ OTHERS: dict[str, list[str | bytes]] = {
         '["\\u00\uff14\uff11"]',
     ],
     "accents": ['"e\u0301"', '{"é":1,"e\u0301":2}'],
-    "what is no blank of JSON": [
+    "what isn't a blank of JSON": [
         text.format(char)
         for char in "\f\v\0\x1e\u00a0\u200b\u2028\u3000"
         for text in ("[1,{}2]", "[1]{}", "{}[1]", "{}7", "7{}", "{}")
@@ -230,7 +230,7 @@ class TooLongError(ValueError):
 
 @dataclass(frozen=True)
 class Reading:
-    """What is to be made of a text: its value, what of it is warned of and refused if strict; or why it is refused."""
+    """How a text is read: its value, and what is warned of, or refused if strict; or why it is always refused."""
 
     value: Any
     warned: list[str]

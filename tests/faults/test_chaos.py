@@ -57,7 +57,7 @@ def tell(figures: str) -> None:
 
 
 def rows(argument: str) -> bytes:
-    """Return the reply for an argument, different from that of any other."""
+    """Return the reply for an argument, different for each argument."""
     number = int(argument)
     table = [{"n": number, "square": number * number, "text": f"é{number}"} for _ in range(3)]
     return json.dumps({"error": None, "body": json.dumps(table)}).encode()

@@ -51,7 +51,7 @@ class Client:
 
 
 class Uses:
-    """Requests through lanes, each of which ends on demand."""
+    """Requests through lanes that end on demand."""
 
     def __init__(self) -> None:
         self.lanes = Lanes(Client)  # type: ignore[arg-type]  # all of a client that lanes use

@@ -178,7 +178,7 @@ def test_another_extensions_printers_go_on_showing_other_frames() -> None:
 
 
 def test_a_printer_around_ours_outlives_a_reload() -> None:
-    """A printer that another extension put around ours stays, and the two don't call each other for ever."""
+    """A printer that another extension put around ours stays, and the two don't call each other forever."""
     result = pd.DataFrame({"a": [HOSTILE]})
     result.attrs["funcs"] = {}
     shell = InteractiveShell()

@@ -112,7 +112,7 @@ def test_every_name_of_loopback_is_reached_without_a_proxy(
 
 @pytest.mark.fault(121)
 def test_no_proxy_is_sent_what_is_not_encrypted(proxy: Faulty, server: Faulty) -> None:
-    """An address without TLS that isn't loopback is refused, when it is given and when a request would go there."""
+    """An address without TLS that isn't loopback is refused, when it is passed and when a request would go there."""
     with pytest.raises(jf.ConfigError, match="unencrypted"):
         jf.connect("http://service.example", token=CANARY)
     session = moved(server, "http://service.invalid")
@@ -201,7 +201,7 @@ def refused(session: Session, server: Faulty, act: Act) -> jf.FuncsError:
 )
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_read_at_once(server: Faulty, page: str, status: str) -> None:
-    """Of 1 MiB only 64 KiB are read: the error is that of the page, and short."""
+    """Only 64 KiB of 1 MiB are read: the error is the page's, and short."""
     session = listed(server)
     error = refused(session, server, reply(page_of(page, MIB), status, Content_Type="text/html"))
     assert len(str(error)) < 700
@@ -431,7 +431,7 @@ def test_an_end_that_may_be_missing_is_said(server: Faulty, name: str) -> None:
 @pytest.mark.fault(48, 127)
 @pytest.mark.parametrize("head", [OK, NDJSON], ids=["JSON", "NDJSON"])
 def test_cut_json_stays_an_error(server: Faulty, head: bytes) -> None:
-    """A line that is cut is no row, whatever it is that ends the body."""
+    """A line that is cut is not a row, whatever ends the body."""
     session = listed(server)
     server.tell(raw(head + b'\r\n{"n": 1}\n{"n": '))
     with pytest.raises(jf.ProtocolError, match=r"cut short|continues"):

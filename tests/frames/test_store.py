@@ -1,4 +1,4 @@
-"""Results on disk: they come back exactly, from few files, whatever else goes on in the folder."""
+"""Results on disk: they come back exactly, from few files, whatever else happens in the folder."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def test_five_hundred_results_are_one_file(tmp_path: Path) -> None:
 
 
 def test_results_of_many_layouts_have_columns_of_their_own(tmp_path: Path) -> None:
-    """Sixty runs that give sixty kinds of table all come back; for other readers, each has its columns."""
+    """Sixty runs that return sixty kinds of table all come back; for other readers, each has its columns."""
     frames = {str(at): to_frame(json.dumps([{f"c{at}": at}])) for at in range(60)}
     segments = stored(tmp_path, frames)
     for key, frame in segments.read(list(frames)).items():
@@ -275,7 +275,7 @@ def test_what_is_written_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_the_newest_result_of_a_key_counts(tmp_path: Path) -> None:
-    """A key that was written twice gives what was written last."""
+    """A key that was written twice returns what was written last."""
     segments = Segments(tmp_path)
     for number in (1, 2, 3):
         put(segments, "it", table(number))
@@ -346,7 +346,7 @@ BREAKS = {
 @pytest.mark.parametrize("known", [False, True], ids=["new", "known"])
 @pytest.mark.parametrize("breaks", BREAKS.values(), ids=BREAKS)
 def test_a_broken_file_is_passed_over(breaks: Any, known: bool, tmp_path: Path) -> None:
-    """A file that is cut, foreign or damaged gives no result, and none that is wrong; in the cache it is removed."""
+    """A file that is cut, foreign or damaged returns no result, and never a wrong one; in the cache it is removed."""
     for repair in (False, True):
         folder = tmp_path / str(repair)
         segments = stored(folder, {"1": table(1)}, repair=repair)

@@ -162,7 +162,7 @@ def serving(registry: Registry, engine: DuckDBEngine, **options: Any) -> Wire:
 def serving_to(
     user: str, grants: Grants, registry: Registry, engine: DuckDBEngine, **options: Any
 ) -> Wire:
-    """Serve functions with some accounts, of which a user calls."""
+    """Serve functions with some accounts; a user calls them."""
     auth = Auth(SigningKeys.in_memory(), grants)
     wire = in_process(create_app(registry, auth, grants, engine, **options), auth.issue(user, 1))
     wire.auth, wire.grants, wire.engine = auth, grants, engine

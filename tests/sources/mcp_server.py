@@ -72,7 +72,7 @@ async def wait(seconds: float, context: Context[Any, Any]) -> float:
 
 @app.tool(annotations=READS)
 async def meet(number: int) -> int:
-    """Return a number once four have come."""
+    """Return a number once four requests have arrived."""
     await guests.wait()
     return number
 

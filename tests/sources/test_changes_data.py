@@ -158,7 +158,7 @@ def test_a_folder_keeps_what_was_done(shop: Shop, funcs: Session, tmp_path: Path
 
 
 def test_only_the_same_sweep_continues(shop: Shop, funcs: Session) -> None:
-    """What an interrupted sweep has done is not done again by it, and is no result of another sweep."""
+    """An interrupted sweep doesn't repeat its runs, and they aren't results of another sweep."""
     create = funcs.create_order.with_options(most_runs=3, concurrency=1, progress=False)
     shop.open.clear()
     job = create.start_sweep(item=["a", "held"])

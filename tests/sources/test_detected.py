@@ -286,7 +286,7 @@ def test_an_mcp_server_that_cannot_list_is_one(connected: Connect) -> None:
 
 
 def test_an_unreachable_address_is_not_asked_again() -> None:
-    """A network error is that of the first request."""
+    """A network error is the error of the first request."""
     with pytest.raises(jf.ServiceConnectionError) as caught:
         _ = opened("http://127.0.0.1:9").names
     assert "Nor is it" not in str(caught.value)

@@ -112,7 +112,7 @@ def read(path: Path) -> Catalog:
 
 
 def referring(param: str, **files: Any) -> dict[str, Any]:
-    """A document of which an operation takes a parameter of another file, and another one takes none."""
+    """A document with two operations: one takes a parameter of another file, the other takes none."""
     paths = {"/a": {"get": {**OK, "parameters": [{"$ref": param}]}}, "/b": {"get": OK}}
     return {"api.json": {"openapi": "3.0.3", "paths": paths}, **files}
 
@@ -289,7 +289,7 @@ PARTS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.fault(161)
 @pytest.mark.parametrize(("paths", "said"), PARTS.values(), ids=PARTS)
 def test_no_form_is_without_its_fields(paths: Any, said: str, tmp_path: Path) -> None:
-    """An operation of which a part can't be read is left out; if none is left, that is an error."""
+    """An operation with an unreadable part is left out; if none is left, that is an error."""
     document = {"openapi": "3.0.3", "paths": paths | {"/b": {"get": OK}}}
     with pytest.warns(UserWarning, match=said):
         assert [function.name for function in read(written(tmp_path, {"api.json": document}))] == [

@@ -72,7 +72,7 @@ def posting(schema: Any, count: int, **schemas: Any) -> dict[str, Any]:
 
 
 def sharing(operation: dict[str, Any], count: int, **more: Any) -> dict[str, Any]:
-    """Paths that are all the same item."""
+    """Paths that all lead to one item."""
     item = {"get": {**OK, **operation}, **more}
     return {"paths": paths(count, ref("X", "pathItems")), "components": {"pathItems": {"X": item}}}
 
@@ -360,7 +360,7 @@ def test_the_garbage_collector_does_not_look_through_a_document_that_is_read(
 
 @pytest.mark.fault(147)
 def test_names_that_many_operations_share_are_searched_as_one_text() -> None:
-    """A body with long names, of which 300 kB are sent, is not copied for each operation."""
+    """A body with 300 kB of long names is not copied for each operation."""
     names = {f"{at:03}" + "x" * 1000: TEXT for at in range(200)}
     catalog = listed(posting(ref("A"), 100, A={"properties": names}))()
     held = {id(text): len(text) for _, text in catalog.search_texts}

@@ -1,4 +1,4 @@
-"""Python functions as a catalog: what they receive, what becomes of what they return, and how they fail."""
+"""Python functions as a catalog: what they receive, how their results are read, and how they fail."""
 
 from __future__ import annotations
 

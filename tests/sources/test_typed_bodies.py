@@ -313,7 +313,7 @@ TEXTS: list[tuple[str, Any, Any]] = [
 
 @pytest.fixture(scope="module")
 def services() -> Iterator[tuple[Session, Session]]:
-    """Two services with the same listing, of which the second announces that it takes JSON's types."""
+    """Two services with the same listing; the second announces that it takes JSON's types."""
     sessions = connected(LISTING), connected(LISTING, **{"Funcs-Args": "json"})
     yield sessions
     for session in sessions:

@@ -243,7 +243,7 @@ NO_TABLES: dict[str, tuple[Any, str]] = {
         pd.DataFrame([["A", "B"]], columns=["Symbol", "symbol"]),
         "The column 'symbol' is the same parameter as",
     ),
-    "a column that is no parameter": (
+    "a column that isn't a parameter": (
         pd.DataFrame({"Symbol": ["A"], "Sector": ["B"]}),
         "'Sector' (a column of the table).Use the other columns: table[['Symbol']].",
     ),

@@ -232,7 +232,7 @@ def test_a_worker_that_dies_ends_its_runs_with_an_error(session: Session, server
 
 
 def test_an_executor_that_is_shut_down_is_named(session: Session) -> None:
-    """One that takes nothing more is a thing to mend before the other runs are tried."""
+    """An executor that accepts no more runs must be fixed before the other runs are tried."""
     pool = ThreadPoolExecutor(1)
     pool.shutdown()
     [error] = taken(session["F"], pool, [{"a": "1"}])

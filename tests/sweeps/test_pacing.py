@@ -105,7 +105,7 @@ def test_a_long_wish_is_not_waited_for(wished: float | None, is_worth_it: Any) -
 
 
 def test_a_service_that_takes_nothing_is_left_after_five_minutes() -> None:
-    """Many short waits are as one long one; an answer begins anew."""
+    """Many short waits count as one long one; an answer starts over."""
     refused, now, waits = pace(), 0.0, 0
     while refused.refused(now, sent=now, retry_after=20.0):
         now, waits = refused.until, waits + 1

@@ -438,7 +438,7 @@ def is_same(one: Any, other: Any) -> bool:
 
 @given(RUNS)
 def test_no_value_is_lost_or_changed(runs: list[tuple[str, list[dict[str, Any]]]]) -> None:
-    """Each row is that of its run, whatever the runs gave."""
+    """Each row belongs to its run, whatever the runs returned."""
     blocks = [({"Symbol": symbol}, block(rows)) for symbol, rows in runs]
     frame = stacked(blocks, ["Symbol"], S)
     title = next(iter(frame.columns))

@@ -60,10 +60,10 @@ def brands_of_symbol(values: Values, _given: frozenset[str], reference: Referenc
     )
 
 
-def one_calendar(values: Values, given: frozenset[str], reference: Reference) -> Messages:
+def one_calendar(values: Values, passed: frozenset[str], reference: Reference) -> Messages:
     """Require that the brands of a call have the same fiscal calendar."""
     brands = values.get("Brand")
-    if "Symbol" in given or not brands:
+    if "Symbol" in passed or not brands:
         return {}
     owners = {brand: reference.owner(brand) for brand in brands}
     try:

@@ -32,10 +32,10 @@ def ready() -> dict[str, Any]:
     Without it the first call of a process takes 1.6 times as much of the processor (3.4 s in place of 2.2 s, on a busy
     machine), for ibis and its compiler: ``python -m tests.benchmarks.service cold``.
     """
-    found: dict[str, Any] = json.loads(
+    statements: dict[str, Any] = json.loads(
         Path(__file__).with_name("statements.json").read_text(encoding="utf-8")
     )
-    return found
+    return statements
 
 
 query = functools.partial(Query, ready=ready)

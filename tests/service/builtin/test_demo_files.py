@@ -163,7 +163,7 @@ def test_a_temporary_folder_replaces_a_cache_that_cannot_be_written(
 @pytest.mark.fault(154)
 @pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
 def test_what_a_killed_process_has_left_is_removed_at_the_next_start(home: Path) -> None:
-    """The file that it began; not that of a process which is still at work."""
+    """The file that it began; not the file of a process that is still running."""
     code = """
 import sys, time
 from jupyter_funcs.service.builtin import demo, synthesis

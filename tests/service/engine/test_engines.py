@@ -449,7 +449,7 @@ def test_a_cancelled_call_ends_and_no_other(
         time.sleep(0.3)
         assert not running.done()
         call.cancel()
-        # ClickHouse in process is not stopped: its query goes on to its end, on a busy machine for long.
+        # ClickHouse in process is not stopped: its query runs to its end, which takes long on a busy machine.
         seconds = 120 if "ClickHouse" in request.node.name else 60
         assert isinstance(running.exception(seconds), CallCancelledError)
     assert call.cancelled

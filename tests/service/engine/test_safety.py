@@ -59,7 +59,7 @@ def engine(stored: Path) -> Iterator[DuckDBEngine]:
 
 
 def own_sql(text: str, **columns: str) -> ir.Table:
-    """Return an expression like that of a function with its own SQL."""
+    """Return an expression like one of a function with its own SQL."""
     return _connection().sql(text, schema=ibis.schema(columns or {"n": "int64"}))
 
 

@@ -144,7 +144,7 @@ VALUE = ctypes.create_string_buffer(b"1")
 
 
 def others():
-    """Return the processes above this one: that of its worker, and the service."""
+    """Return the processes above this one: its worker and the service."""
     found, pid = [], os.getppid()
     while pid > 1 and len(found) < 3:
         found.append(pid)
@@ -387,7 +387,7 @@ def run(
 
 
 def looks(path: Path) -> dict[str, Any]:
-    """Return everything that a change of a folder or of what is in it would change."""
+    """Return everything that changes when a folder or its contents change."""
     found: dict[str, Any] = {}
     for place in (path, *sorted(path.rglob("*"))):
         facts = place.lstat()

@@ -275,7 +275,7 @@ GREEDY = [
 def test_a_query_that_ignores_the_memory_limit_is_ended_within_it(
     serve: Callable[..., Wire], value: str
 ) -> None:
-    """The service's memory stays as it was, and that of its processes within the limit and what Python takes."""
+    """The service's memory stays as it was; its processes stay within the limit plus what Python takes."""
     wire = serve(run_seconds=60)
     assert wire.rows("Count") == [{"n": 24}]
     before, most, done = psutil.Process().memory_info().rss, [0, 0], threading.Event()

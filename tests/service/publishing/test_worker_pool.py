@@ -1,4 +1,4 @@
-"""Published code runs in processes that have limits and no secrets, and its service goes on (FAULTS.md 134-137)."""
+"""Published code runs in processes that have limits and no secrets, and its service continues (FAULTS.md 134-137)."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def remember(text: str) -> list[str]:
 
 @function(asset="a")
 def leave(exits: bool = False) -> int:
-    """Return or end while a process of the run goes on."""
+    """Return or end while a process of the run continues."""
     open("left", "w").close()
     pid = subprocess.Popen(["sleep", "634.5"], start_new_session=True).pid
     if exits:
@@ -589,7 +589,7 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
 def test_a_function_is_ended_at_its_limit_and_the_next_run_works(
     wire: Wire, name: str, error: str
 ) -> None:
-    """The service's memory stays as it was, and nothing goes on."""
+    """The service's memory stays as it was, and nothing keeps running."""
     before = psutil.Process().memory_info().rss
     assert failed(wire, name) == error
     assert psutil.Process().memory_info().rss - before < 200e6
@@ -732,7 +732,7 @@ def test_a_function_changes_no_other_process(wire: Wire) -> None:
 
 
 def test_only_the_process_that_got_an_order_replies(wire: Wire) -> None:
-    """A child's reply would be taken for that of the next run."""
+    """A child's reply would be taken for the reply of the next run."""
     assert wire.call("Twins").json()["body"] == '"parent"'
     assert wire.rows("Small") == [{"Result": 0}]
 

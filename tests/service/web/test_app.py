@@ -745,7 +745,7 @@ def test_a_run_with_the_header_of_typed_arguments_takes_them_as_they_are(
 def test_without_the_header_null_and_empty_values_leave_arguments_out(
     publish: Callable[..., Wire],
 ) -> None:
-    """As on the first wire, of which lists keep their order, repeats and empty texts."""
+    """As on the first wire, except that lists keep their order, repeats and empty texts."""
     wire = publish(function(asset="a", name="Told")(told))
     sent = {**EMPTY, "limits": ""}
     assert json.loads(wire.call("Told", sent).json()["body"]) == DEFAULTS

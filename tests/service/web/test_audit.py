@@ -309,7 +309,7 @@ def test_a_flood_of_refusals_is_one_record_a_minute_for_each_account_and_network
 def test_a_minute_later_a_refusal_is_recorded_again(
     wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """FAULTS.md 140: and so it is when more have come meanwhile than are remembered."""
+    """FAULTS.md 140: also when more arrived meanwhile than are remembered."""
     monkeypatch.setattr(middleware, "_MOST_REFUSED", 2)
     for caller in ("192.0.2.1", "192.0.2.2", "192.0.2.1", "192.0.2.3", "192.0.2.1"):
         wire.post(RUN, token=expired(wire), headers={"X-Forwarded-For": caller})
