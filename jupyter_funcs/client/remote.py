@@ -158,13 +158,23 @@ class Remote:
 
     async def kept(self, id_: str = "") -> JsonObject:
         """Return what the service knows of a kept run; of all of them if there is no id."""
-        if not isinstance(self.source, ServiceSource) or not self.source.keeps_runs:
-            raise NotFoundError(
-                f"{self.transport.connection.name} keeps no runs.",
-                "Connect to the service that does.",
-            )
         terms = Terms(Purpose.LISTING, loop_time() + LIST_SECONDS)
-        return await with_deadline(LIST_SECONDS, self.source.look(id_, terms), "The kept run")
+        look = self._keeper.look(id_, terms)
+        return await with_deadline(LIST_SECONDS, look, "The kept run")
+
+    async def forget(self, id_: str) -> None:
+        """Delete a run that the service keeps."""
+        terms = Terms(Purpose.LISTING, loop_time() + LIST_SECONDS)
+        await with_deadline(LIST_SECONDS, self._keeper.forget(id_, terms), "The kept run")
+
+    @property
+    def _keeper(self) -> ServiceSource:
+        if isinstance(self.source, ServiceSource) and self.source.keeps_runs:
+            return self.source
+        raise NotFoundError(
+            f"{self.transport.connection.name} keeps no runs.",
+            "Connect to the service that does.",
+        )
 
     async def identity(self, function: Function, cache: Cache, *, is_stored: bool = True) -> str:
         """Return who asks whom, for the keys of the cache; this asks the token's source."""

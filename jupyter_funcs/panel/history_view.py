@@ -15,13 +15,22 @@ from jupyter_funcs.catalog.fields import Kind
 from jupyter_funcs.catalog.values import Each, key_of
 from jupyter_funcs.client.snippets import connection
 from jupyter_funcs.connection.secrets import redacted_all
+from jupyter_funcs.core import background
 from jupyter_funcs.core.coded import literal
 from jupyter_funcs.core.errors import ArgumentError, Messages
 from jupyter_funcs.core.text import clip, inert, listed, some
 from jupyter_funcs.frames.diff import apart, diff
 from jupyter_funcs.frames.roles import flat, order_of_periods
 from jupyter_funcs.panel.chart_view import Chart
-from jupyter_funcs.panel.requests import ChartWish, Json, Number, RunNumber, TableQuery, answers
+from jupyter_funcs.panel.requests import (
+    ChartWish,
+    Json,
+    KeptId,
+    Number,
+    RunNumber,
+    TableQuery,
+    answers,
+)
 from jupyter_funcs.panel.table import Latest, TableView
 from jupyter_funcs.sweeps.job import sweep, value_text
 
@@ -75,11 +84,15 @@ class HistoryView:
         None,
     )  # the last runs, and what was said of them
 
-    @answers("history")
-    def rows(self, *, earlier: bool = True) -> list[Json]:
-        """Return the runs of this kernel, newest first, then the saved runs of earlier kernels."""
+    @answers("history", in_thread=True, reads=True)
+    def rows(self, *, earlier: bool = True, kept: bool = False) -> list[Json]:
+        """Return the runs of this kernel, newest first, then those that the service keeps, then saved ones."""
         history = self.session.history
-        runs = [*(history.earlier if earlier else ()), *history.runs]
+        runs = [
+            *(history.earlier if earlier else ()),
+            *(history.on_service if kept else ()),
+            *history.runs,
+        ]
         varying = _varying(runs)
         return [self._row(run, varying[run.function]) for run in runs[: -_MOST_ROWS - 1 : -1]]
 
@@ -94,7 +107,8 @@ class HistoryView:
         if run.is_sweep and f"{run.runs:,} values" not in dict(told).values():
             told.append(("runs", f"{run.runs:,}"))
         return {
-            "number": run.label if run.kernel else run.number,
+            "number": run.label if run.kernel else run.number or run.kept_id,
+            "kept": not run.number,
             "time": f"{began:%H:%M}" if today else f"{began:%Y-%m-%d %H:%M}",
             "function": inert(run.function),
             "differs": [{"name": name, "value": value} for name, value in told],
@@ -105,6 +119,11 @@ class HistoryView:
             "error": clip(inert(run.error), 300),
             "held": run.in_memory is not None,
         }
+
+    @answers(in_thread=True, refused="Runs can't be deleted")
+    def forget(self, kept: KeptId) -> None:
+        """Delete a run that the service keeps."""
+        background.run(self.session.remote.forget(kept))
 
     def _labels(self, function: str) -> dict[str, str]:
         """Return the labels of a function's fields; empty if it is no longer listed."""

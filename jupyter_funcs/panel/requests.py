@@ -29,6 +29,7 @@ Texts = Annotated[list[LongText], Meta(max_length=100_000)]  # of one field
 RunNumber = (
     Number | Annotated[str, Meta(max_length=50)]
 )  # a text names a run of an earlier kernel: "14/3"
+KeptId = Annotated[str, Meta(pattern=r"^[\w-]{1,100}$")]  # of a run that the service keeps
 FileFormat = Literal["csv", "xlsx", "parquet", "json", "file"]
 Tab = Literal["table", "chart", "json", "code"]
 

@@ -29,6 +29,7 @@ from jupyter_funcs.panel.requests import (
     Answers,
     FailedRows,
     Json,
+    KeptId,
     LongText,
     Name,
     NotText,
@@ -511,6 +512,14 @@ class PanelState:
             recipe=self.runs.recipe(),
         )
         await self.runs.show(visit, make)
+
+    @answers(in_thread=True, begins=True)
+    def fetch(self, kept: KeptId) -> None:
+        """Follow a run that the service keeps, and show its result."""
+        job = self.session.kept(kept)
+        visit = self.enter(self.session[job.function])
+        fill(visit.form, job.args)
+        self.runs.begin(visit, lambda: job)
 
     def _filled(self, run: Run) -> Visit:
         """Show the form of a run, filled in with its arguments."""

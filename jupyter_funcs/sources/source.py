@@ -226,6 +226,10 @@ class ServiceSource:
         path = f"{RUNS_PATH}/{id_}" if id_ else RUNS_PATH
         return read_object((await self._asked(f"GET {path}", terms, Progress())).data)
 
+    async def forget(self, id_: str, terms: Terms) -> None:
+        """Delete a kept run and its result."""
+        await self._asked(f"DELETE {RUNS_PATH}/{id_}", terms, Progress())
+
     async def _cancel(self, id_: str) -> None:
         with suppress(FuncsError, TimeoutError):
             async with asyncio.timeout(_CANCEL_SECONDS):

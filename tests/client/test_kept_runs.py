@@ -13,6 +13,7 @@ import jupyter_funcs as jf
 from jupyter_funcs.records import history
 from jupyter_funcs.service.publishing.registry import function
 from jupyter_funcs.sources import source
+from tests.panel.page import Page
 from tests.servers import serving
 from tests.service.conftest import becomes
 from tests.service.web.test_kept_runs import QUICK, Held, Kept
@@ -237,3 +238,37 @@ def test_a_profile_says_how_long_runs_may_take_and_whether_they_are_kept(
     assert service.look(job.id, 0)["state"] == "done"
     other = service.connect()
     assert other.remote.seconds(other.quick.options) == 330
+
+
+def test_a_panel_fetches_and_forgets_the_runs_of_other_kernels(
+    keeping: Callable[..., Service],
+) -> None:
+    """They are in its history under their ids, beside its own; a deleted one is gone from the service."""
+    held = Held()
+    service = keeping(held.published())
+    funcs = service.connect()
+    job = funcs.held.with_options(keep=True).submit()
+    assert held.begun.wait(60)
+    history._logs.clear()
+    panel = funcs.panel()
+    page = Page(panel)
+
+    def kept() -> list[tuple[str, str]]:
+        rows = page.ask("history", kept=True)["rows"]
+        return [(row["number"], row["status"]) for row in rows if row["kept"]]
+
+    assert kept() == [(job.id, "running")]
+    assert page.ask("history")["rows"] == []
+    page.ask("fetch", kept=job.id)
+    after(held, 0.1)
+    assert panel.result(60)["n"].tolist() == [1]
+    assert kept() == []  # it is a run of this kernel now
+    panel.close()
+    history._logs.clear()
+    page = Page(funcs.panel())
+    assert kept() == [(job.id, "done")]
+    page.ask("forget", kept=job.id)
+    assert kept() == []
+    assert page.ask("fetch", kept=job.id)["error"]
+    assert page.ask("forget", kept="../functions")["error"]
+    page.panel.close()

@@ -164,3 +164,29 @@ test("texts of a service stay text", async () => {
   assert.match(el.querySelector("tbody").textContent, /<img src=x>.*<\/td><script>/);
   await close();
 });
+
+test("a run that only the service keeps is fetched or forgotten, and not compared", async () => {
+  let kept = [
+    { ...HISTORY[0], number: "a1b2", held: false, kept: true, status: "running", rows: null },
+  ];
+  const { model, $, close, el } = await open({
+    history: (request) => ({ rows: request.kept ? [...HISTORY, ...kept] : HISTORY }),
+    forget: () => {
+      kept = [];
+      return {};
+    },
+    fetch: {},
+  });
+  await soon(() => assert.ok($("fetch:a1b2")));
+  assert.equal($("tick:a1b2"), null);
+  assert.match($("run:a1b2").textContent, /on the service/);
+  $("fetch:a1b2").click();
+  await soon(() => assert.equal($("drawer"), null));
+  assert.equal(model.asked.find(({ kind }) => kind === "fetch").kept, "a1b2");
+  $("history").click();
+  await soon(() => assert.ok($("forget:a1b2")));
+  $("forget:a1b2").click();
+  await soon(() => assert.equal($("forget:a1b2"), null));
+  assert.ok(el.querySelector("[data-jf='drawer']"));
+  await close();
+});

@@ -248,6 +248,7 @@ const past = (number, differs, variable, more = {}) => ({
   status: "done",
   error: "",
   held: true,
+  kept: false,
   ...more,
 });
 export const HISTORY = [

@@ -510,7 +510,9 @@ export interface HistoryRow {
   rows: number | null;
   seconds: number | null;
   variable: string;
-  status: "done" | "failed" | "cancelled" | "running" | "not ended";
+  status: "done" | "failed" | "cancelled" | "running" | "not ended" | "waiting" | "lost";
+  /** The service keeps it, under its number; another kernel may have started it. */
+  kept: boolean;
   error: string;
   /** The result is held: it can be opened and compared. */
   held: boolean;
@@ -740,7 +742,11 @@ export interface Requests {
     out: { said: string; exists: boolean; name: string; data: string };
   };
 
-  history: { in: Nothing; out: { rows: HistoryRow[] } };
+  /** `kept`: with those that the service keeps, which takes longer. */
+  history: { in: { kept: boolean }; out: { rows: HistoryRow[] } };
+  /** Show a run that the service keeps, or delete it there. */
+  fetch: { in: { kept: RunNumber }; out: Nothing };
+  forget: { in: { kept: RunNumber }; out: Nothing };
   again: { in: { number: RunNumber }; out: Nothing };
   open: { in: { number: RunNumber }; out: Nothing };
   /** `again`: run again what is gone. */

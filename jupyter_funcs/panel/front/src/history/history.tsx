@@ -12,13 +12,18 @@ const FIRST_OF_COMPARISON = '[data-jf="compare-back"]';
 
 /** The runs of this kernel in a drawer over the result, and two of them compared. */
 export function History({ close }: { close: () => void }) {
-  const { toast, run, live } = usePanel();
+  const { ask, tell, toast, run, live } = usePanel();
   const box = useRef<HTMLElement | null>(null);
-  const [reply, trouble] = useReply("history", {}, [run.number, run.state, run.ran]);
-  const rows = reply?.rows ?? null;
+  const [forgotten, setForgotten] = useState(0);
+  const changes = [run.number, run.state, run.ran, forgotten];
+  const [reply, trouble] = useReply("history", { kept: false }, changes);
+  const [all] = useReply("history", { kept: true }, changes);
+  const rows = (all ?? reply)?.rows ?? null;
   const [ticked, setTicked] = useState<P.RunNumber[]>([]);
   const [pair, setPair] = useState<Pair | null>(null);
   const { leaving, again, open } = useLeaving(close);
+  const forget = ({ number }: P.HistoryRow) =>
+    void tell(ask("forget", { kept: number }).then(() => setForgotten(forgotten + 1)));
   useDrawerFocus(box, pair ? FIRST_OF_COMPARISON : FIRST_OF_RUNS, [pair === null, rows === null]);
 
   const off = live === "gone" || leaving;
@@ -62,7 +67,7 @@ export function History({ close }: { close: () => void }) {
                 trouble={trouble}
                 ticked={ticked}
                 off={off}
-                actions={{ tick, again, open }}
+                actions={{ tick, again, open, forget }}
               />
             </div>
           </>
@@ -81,7 +86,8 @@ function useLeaving(close: () => void) {
     void tell(reply.then(close).finally(() => setLeaving(false)));
   };
   const again = ({ number }: P.HistoryRow) => leave(ask("again", { number }));
-  const open = ({ number }: P.HistoryRow) => leave(ask("open", { number }));
+  const open = ({ number, kept }: P.HistoryRow) =>
+    leave(kept ? ask("fetch", { kept: number }) : ask("open", { number }));
   return { leaving, again, open };
 }
 

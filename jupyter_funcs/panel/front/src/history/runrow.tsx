@@ -6,6 +6,7 @@ export type RunActions = {
   tick: (number: P.RunNumber) => void;
   again: (row: P.HistoryRow) => void;
   open: (row: P.HistoryRow) => void;
+  forget: (row: P.HistoryRow) => void;
 };
 
 /** One run of the history. */
@@ -24,7 +25,7 @@ export function RunRow({
   return (
     <tr aria-selected={ticked} data-jf={`run:${number}`}>
       <td>
-        {status === "done" && (
+        {status === "done" && !row.kept && (
           <label class="jf-cbox">
             <input
               type="checkbox"
@@ -37,7 +38,10 @@ export function RunRow({
         )}
       </td>
       <td class="jf-num jf-quiet">{row.time}</td>
-      <td>{row.function}</td>
+      <td>
+        {row.function}
+        {row.kept && <span class="jf-quiet jf-small"> on the service</span>}
+      </td>
       <td class="is-args">
         <Differences row={row} />
       </td>
@@ -48,23 +52,31 @@ export function RunRow({
       <td class="is-opt jf-mono">{row.variable || "–"}</td>
       <td>
         <span class="jf-acts">
+          <First row={row} off={off} actions={actions} />
           <Button
-            icon="refresh"
-            aria={`Run ${number} again`}
-            data-jf={`again:${number}`}
-            disabled={off}
-            onClick={() => actions.again(row)}
-          />
-          <Button
-            icon="open"
-            aria={`Open run ${number}`}
-            data-jf={`open:${number}`}
-            disabled={off || status !== "done"}
+            icon={row.kept ? "down" : "open"}
+            aria={row.kept ? `Fetch ${number}` : `Open run ${number}`}
+            data-jf={row.kept ? `fetch:${number}` : `open:${number}`}
+            disabled={off || (!row.kept && status !== "done")}
             onClick={() => actions.open(row)}
           />
         </span>
       </td>
     </tr>
+  );
+}
+
+/** Runs it again; of a run that the service keeps, deletes it there. */
+function First({ row, off, actions }: { row: P.HistoryRow; off: boolean; actions: RunActions }) {
+  const { number, kept } = row;
+  return (
+    <Button
+      icon={kept ? "x" : "refresh"}
+      aria={kept ? `Forget ${number}, and its result on the service` : `Run ${number} again`}
+      data-jf={kept ? `forget:${number}` : `again:${number}`}
+      disabled={off}
+      onClick={() => (kept ? actions.forget(row) : actions.again(row))}
+    />
   );
 }
 
