@@ -346,3 +346,23 @@ test("the points open as a table, while the chart stays what it is", async () =>
   await until(() => !$("chip:points"));
   await close();
 });
+
+test("what was chosen stays when the page is loaded again", async (context) => {
+  const kept = new Map();
+  globalThis.sessionStorage = {
+    setItem: (key, text) => kept.set(key, text),
+    getItem: (key) => kept.get(key) ?? null,
+  };
+  context.after(() => delete globalThis.sessionStorage);
+  const traits = { view: { ...STATES.chart.traits.view, panel: "one" } };
+  const first = await open({}, traits);
+  await first.choose("chart-show", "growth");
+  await until(() => first.$("unit").textContent === "%");
+  await first.close();
+  const { asked, close } = await open({}, traits);
+  assert.deepEqual(
+    asked().map(({ wish }) => wish),
+    [{ show: "growth" }],
+  );
+  await close();
+});

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
+import { store, stored } from "../core/stored";
 import type { Zoom } from "./drawing";
 
 /** `of`: the labels of the points that the zoom is in. */
@@ -8,18 +9,21 @@ export type Chosen = { wish: P.ChartWish; zoom: Zoom; of: string; hidden: string
 type Shown = { key: string; whole: P.ChartView; view: P.ChartView };
 
 const NOTHING: Chosen = { wish: {}, zoom: null, of: "", hidden: [] };
-/** What was chosen stays while another tab is shown, by panel and function. */
+/** What was chosen stays while another tab is shown, and over a reload, by panel and function. */
 const KEPT: WeakMap<object, Map<string, Chosen>> = new WeakMap();
 
 /** What was chosen for the charts of a function. */
 export function useChosen(result: P.ResultView) {
-  const { channel } = usePanel();
-  const kept = KEPT.get(channel) ?? new Map<string, Chosen>();
+  const { channel, view } = usePanel();
+  const key = view?.panel && `${view.panel}.chart`;
+  const before = () => new Map<string, Chosen>(Object.entries((key && stored(key)) ?? {}));
+  const kept = KEPT.get(channel) ?? before();
   KEPT.set(channel, kept);
   const [chosen, setChosen] = useState(() => kept.get(result.function) ?? NOTHING);
   const change = (more: Partial<Chosen>) => {
     const next = { ...chosen, ...more };
     kept.set(result.function, next);
+    if (key) store(key, Object.fromEntries(kept));
     setChosen(next);
   };
   return { chosen, change };

@@ -12,18 +12,12 @@ const FIRST_OF_COMPARISON = '[data-jf="compare-back"]';
 
 /** The runs of this kernel in a drawer over the result, and two of them compared. */
 export function History({ close }: { close: () => void }) {
-  const { ask, tell, toast, run, live } = usePanel();
+  const { toast, live } = usePanel();
   const box = useRef<HTMLElement | null>(null);
-  const [forgotten, setForgotten] = useState(0);
-  const changes = [run.number, run.state, run.ran, forgotten];
-  const [reply, trouble] = useReply("history", { kept: false }, changes);
-  const [all] = useReply("history", { kept: true }, changes);
-  const rows = (all ?? reply)?.rows ?? null;
+  const { rows, trouble, forget } = useRuns();
   const [ticked, setTicked] = useState<P.RunNumber[]>([]);
   const [pair, setPair] = useState<Pair | null>(null);
   const { leaving, again, open } = useLeaving(close);
-  const forget = ({ number }: P.HistoryRow) =>
-    void tell(ask("forget", { kept: number }).then(() => setForgotten(forgotten + 1)));
   useDrawerFocus(box, pair ? FIRST_OF_COMPARISON : FIRST_OF_RUNS, [pair === null, rows === null]);
 
   const off = live === "gone" || leaving;
@@ -75,6 +69,18 @@ export function History({ close }: { close: () => void }) {
       </section>
     </>
   );
+}
+
+/** The runs of this kernel, and once the service has said so those that it keeps. */
+function useRuns() {
+  const { ask, tell, run } = usePanel();
+  const [forgotten, setForgotten] = useState(0);
+  const changes = [run.number, run.state, run.ran, forgotten];
+  const [reply, trouble] = useReply("history", { kept: false }, changes);
+  const [all] = useReply("history", { kept: true }, changes);
+  const forget = ({ number }: P.HistoryRow) =>
+    void tell(ask("forget", { kept: number }).then(() => setForgotten(forgotten + 1)));
+  return { rows: (all ?? reply)?.rows ?? null, trouble, forget };
 }
 
 /** What closes the drawer once the kernel has answered. */
