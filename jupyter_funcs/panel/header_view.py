@@ -237,7 +237,7 @@ def uses_of(ran: RemoteCall, args: Args, column: TableColumn, text: str) -> list
     """Return the fields of other functions that take a value of a result, those that list it first."""
     catalog = _listed(ran.session)
     # Of a large catalog, not all functions are read.
-    likely = chain(catalog.search(column.name), catalog.search(text), catalog)
+    likely = chain(catalog.search(column.name), catalog.search(text[:_LONGEST_NAME]), catalog)
     slugs = dict.fromkeys(map(catalog.slug, likely))
     slugs.pop(ran.slug, None)
     uses: list[list[Json]] = [[], [], []]  # by rank
@@ -263,9 +263,9 @@ def _taken(
 ) -> tuple[int, str]:
     """Return how likely a field takes a value of a column, and how it is entered; empty if it takes none."""
     kind = field.value_kind
-    if column.type in {"date", "datetime"}:
+    if column.kind == "date":
         return 2, text[:10] if kind is Kind.DATE else ""
-    if kind in _NO_USES or column.type == "bool":
+    if kind in _NO_USES:
         return 0, ""
     choices = Choices.of(field.options) if field.options else call.known_choices(field, args)
     # Where values are listed, they decide; a number among them may mean anything.
@@ -276,7 +276,7 @@ def _taken(
         return 1, spelled(text)
     # A ticker is a symbol, whatever the column and the field are called.
     means = kind_of_name(column.name.replace(" ", "_"))
-    is_meant = means in _MEANT and means in {kind, kind_of_name(field.name)}
+    is_meant = means in _MEANT & {kind, kind_of_name(field.name)}
     return 1, spelled(text) if is_meant else ""
 
 

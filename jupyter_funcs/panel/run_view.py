@@ -190,9 +190,7 @@ class ResultView:
     ) -> list[Json]:
         """Return the fields of other functions that take the value of a cell."""
         column, text = self.table.made(steps).value(query, row, at)
-        if not text or len(text) > _LONGEST:
-            return []
-        return uses_of(self.function, self.args, column, text)
+        return uses_of(self.function, self.args, column, text) if text else []
 
     @answers()
     def table_code(self, query: TableQuery, steps: Steps = NO_STEPS) -> Json:

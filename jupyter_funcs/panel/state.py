@@ -94,8 +94,7 @@ class Visit:
         line = snippets.line(self.function, self.form.args)
         # Without a recipe of %funcs, a line could run on another service.
         is_ours = "%funcs" in self.runs.recipe() and len(line) <= LONGEST_TEXT
-        values["line"] = line if is_ours else ""
-        return values
+        return values | {"line": line if is_ours else ""}
 
     # What begins a run
 
@@ -502,14 +501,14 @@ class PanelState:
         frame = result_of(run)
         make = partial(
             run_view.ResultView,
-            function=visit.function,
-            args=run.args,
-            frame=frame,
-            reply=None,
-            started=run.started,
-            variable=run.variable,
-            summary=f"{shape_text(frame)} · run {run.label}",
-            recipe=self.runs.recipe(),
+            visit.function,
+            run.args,
+            frame,
+            None,
+            run.started,
+            run.variable,
+            f"{shape_text(frame)} · run {run.label}",
+            self.runs.recipe(),
         )
         await self.runs.show(visit, make)
 

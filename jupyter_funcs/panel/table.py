@@ -324,9 +324,8 @@ class TableView:
         if column.right:
             facts += total_facts([column], rows)
         elif column.kind == "date" and len(values):
-            for name, value in (("min", values.min()), ("max", values.max())):
-                day = column.cell(value) or ""
-                facts.append((name, day, day))
+            ends = {"min": values.min(), "max": values.max()}
+            facts += [(name, str(end)[:10], column.cell(end) or "") for name, end in ends.items()]
         return {"facts": facts}
 
     @answers()
