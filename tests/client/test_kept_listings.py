@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import jupyter_funcs as jf
-from jupyter_funcs.client import client
+from jupyter_funcs.client import client, remote
 from jupyter_funcs.client.cache import LISTINGS, Cache
 from jupyter_funcs.connection import transport
 from jupyter_funcs.core.errors import (
@@ -111,7 +111,8 @@ def test_a_service_that_does_not_answer_in_time_counts_as_out_of_reach(
     with faulty() as server:
         listed(server.url)
         server.otherwise = Connection.hold
-        monkeypatch.setattr(client, "LIST_SECONDS", 1.0)
+        for module in (client, remote):
+            monkeypatch.setattr(module, "LIST_SECONDS", 1.0)
         with connected(server.url) as session:
             assert session.listed_early(0) is None
             session._early = None  # which waits for as long as a listing may take
