@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.core.text import quote
+from jupyter_funcs.core.text import inert, quote
 from jupyter_funcs.frames.roles import (
     ChartColumn,
     Role,
@@ -341,13 +341,10 @@ class Planner:
         to_date = self._telling_apart(plan, varying)
         lines = _groups_of_lines(self._categories, {*varying, to_date})
         colour = self._coloured(plan, wish, lines, varying)
-        split = _chosen(lines, wish.split)
-        splits = {"": "None", **_names(lines)}
-        for taken in (colour, x):
-            splits.pop(_name(taken) or "-", None)
-        split = split if _name(split) in splits else None
-        if len(splits) > 1:
-            plan.offer("split", "Panels for", _name(split), splits)
+        splits = [column for column in lines if column not in {colour, x}]
+        split = _chosen(splits, wish.split)
+        if splits:
+            plan.offer("split", "Panels for", _name(split), {"": "None"} | _names(splits))
         axes = {"bar": colour, "histogram": None}
         return replace(
             plan,
@@ -403,15 +400,15 @@ class Planner:
 
     def labels(self, column: ChartColumn | None, names: Sequence[str]) -> dict[str, str]:
         """Return what a column beside this one calls its values: companies beside their symbols."""
-        beside = [other for other in self._dimensions if is_label(other.name)]
-        if not column or column in beside:
+        if not column or is_label(column.name):
             return {}
+        beside = (other for other in self._dimensions if is_label(other.name))
         label = next((other for other in beside if self._follows(other, column)), None)
         if not label:
             return {}
         pairs = pd.DataFrame({"name": column.data, "label": label.data}).dropna()
-        pairs = pairs[pairs["name"].isin(names)].drop_duplicates("name")
-        return dict(zip(pairs["name"], pairs["label"], strict=True))
+        pairs = pairs[pairs["name"].isin(names)].drop_duplicates("name").astype(str)
+        return dict(zip(pairs["name"].map(inert), pairs["label"].map(inert), strict=True))
 
     def _along(self, wish: ChartWish) -> ChartColumn | None:
         """Return the column for the x axis: the finer of period and time, unless it is finer only for a few rows."""
@@ -433,20 +430,20 @@ class Planner:
         base, steps = self._times_of(axis).steps(lines, most, zoom) if axis else ("", {})
         off = [step for step, are_many in steps.items() if are_many]
         plan = replace(plan, most_points=most)
-        if times:
-            plan = _at_times(plan, times, base, wish, [step for step in steps if step not in off])
-        else:
-            plan = replace(plan, year=_periods_of_a_year(x))
+        plan = (
+            _at_times(plan, times, base, wish, steps)
+            if times
+            else replace(plan, year=_periods_of_a_year(x))
+        )
         labels = {name: _label(period) for name, period in self._periods.items()}
         labels |= {step: _step_label(step, off) for step in steps}
-        along = axis if len(self._times) > 1 else None
         ways = _ways(plan)
         plan = _shown(plan, wish, ways)
         if plan.show == "average":
             labels = {"day": "Day"}
         plan.offer("points", "Points", plan.step or f"period:{x.name}", labels, off)
-        if along:
-            plan.offer("x", "Along", along.name, _names(self._times))
+        if len(self._times) > 1:
+            plan.offer("x", "Along", _name(axis), _names(self._times))
         _offer_ways(plan, ways)
         return plan
 
@@ -496,7 +493,10 @@ def _most_lines(wish: ChartWish, split: ChartColumn | None) -> int:
     return _MOST_LINES if wish.all else _USUAL_LINES
 
 
-def _at_times(plan: Plan, times: Times, base: str, wish: ChartWish, can: Sequence[str]) -> Plan:
+def _at_times(
+    plan: Plan, times: Times, base: str, wish: ChartWish, steps: Mapping[str, bool]
+) -> Plan:
+    can = [step for step, are_many in steps.items() if not are_many]
     step = next((step for step in can if step == wish.points), next(iter(can), "year"))
     year = STEPS[step].year if base and times.span > 400 else 0
     return replace(plan, times=times, step=step, base=base, year=year)

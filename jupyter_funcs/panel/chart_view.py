@@ -13,7 +13,7 @@ import pandas as pd
 
 from jupyter_funcs.core.coded import Coded, literal, step
 from jupyter_funcs.core.text import inert, listed
-from jupyter_funcs.frames.display import MONEY
+from jupyter_funcs.frames.display import MONEY, with_minus
 from jupyter_funcs.frames.roles import NO_VALUE, Role, flat, words
 from jupyter_funcs.panel.chart_plan import (
     COLOURS,
@@ -71,8 +71,7 @@ class Chart:
         source: str = "df",
     ) -> Json:
         """Return a chart of the rows at these positions, zoomed to a range of days; `source` is their code."""
-        lines = source.splitlines()
-        points = self.points(wish, rows, zoom, lines)
+        points = self.points(wish, rows, zoom, source.splitlines())
         if not isinstance(points, Points):
             return points
         planner = self._planner
@@ -83,15 +82,14 @@ class Chart:
             points.notes.append(
                 f"{planner.left_out:,} more columns of the result can't be chosen here."
             )
-        is_log = points.offer_scale(wish.scale)
-        view = _chart(points, all_lines=wish.all)
-        names = view["x"]["labels"] if plan.kind == "bar" else points.shown.get("lines", [])
-        return view | {
-            "log": is_log,
+        points.offer_scale(wish.scale)
+        names = [*points.table.index] if plan.kind == "bar" else points.shown.get("lines", [])
+        return _chart(points, all_lines=wish.all) | {
+            "log": points.is_log,
             "names": planner.labels(plan.colour, names),
             "hidden": points.hidden,
             "unit": _unit(plan, self._about),
-            "code": _program(points, is_log=is_log),
+            "code": _program(points),
         }
 
     def points(
@@ -129,6 +127,7 @@ class Points:
         self.notes = list(plan.notes)
         self.left_out: list[str] = []  # what is said of rows that no point shows
         self.hidden = 0  # lines
+        self.is_log = False
         self.shown: dict[str, list[str]] = {}  # names of panels and of lines
         self._ranked = ranked
         *before, last = source
@@ -294,7 +293,7 @@ class Points:
         label = "Rows" if plan.kind == "histogram" else plan.y.name
         if plan.show in {"index", "growth"}:
             label = f"{label} ({plan.show})"
-        elif not totals or first != plan.step:
+        elif plan.kind != "histogram" and (not totals or first != plan.step):
             label = f"{label} (mean)"
         across = " ".join(column.name for column in self.apart.values())
         rows = [str(name) for name in self.table.index.names if name]
@@ -307,21 +306,22 @@ class Points:
             return "", key
         return key if self.plan.lines else (key, self.plan.y.name)
 
-    def offer_scale(self, wanted: str | None) -> bool:
-        """Offer a logarithmic axis, and return whether it is wanted and possible."""
-        plan = self.plan
-        if plan.kind == "stack":
-            return False
+    def offer_scale(self, wanted: str | None) -> None:
+        """Offer a logarithmic axis, and choose it where it is wanted and possible."""
+        if self.plan.kind == "stack":
+            return
         low = float(np.nanmin(self.measured.to_numpy(float)))
-        is_log = wanted == "log" and low > 0
-        why = "" if low > 0 else " (needs values above 0)"
-        if wanted == "log" and why:
-            self.notes.append(
-                f"A logarithmic axis needs values above 0; the smallest is {low:,.4g}."
-            )
-        options = {"linear": "Linear", "log": f"Logarithmic{why}"}
-        plan.offer("scale", "Axis", "log" if is_log else "linear", options, ["log"] if why else [])
-        return is_log
+        self.is_log = wanted == "log" and low > 0
+        options = {"linear": "Linear", "log": "Logarithmic"}
+        if low <= 0:
+            options["log"] += " (needs values above 0)"
+            smallest = with_minus(f"{low:,.4g}")
+            if wanted == "log":
+                self.notes.append(
+                    f"A logarithmic axis needs values above 0; the smallest is {smallest}."
+                )
+        scale = "log" if self.is_log else "linear"
+        self.plan.offer("scale", "Axis", scale, options, [] if low > 0 else ["log"])
 
     @property
     def title(self) -> str:
@@ -618,7 +618,7 @@ def _a(step: str) -> str:
     return f"an {step}" if step == "hour" else f"a {step}"
 
 
-def _program(points: Points, *, is_log: bool) -> str:
+def _program(points: Points) -> str:
     """Return the program that draws the same chart with matplotlib."""
     plan = points.plan
     table = points.table
@@ -631,7 +631,7 @@ def _program(points: Points, *, is_log: bool) -> str:
     ]
     if "$" in f"{points.title}{list(table.columns)}{list(table.index[:_MOST_BARS])}":
         lines.append("plt.rcParams['text.parse_math'] = False  # a dollar sign is one")
-    options = _options(points, is_log=is_log)
+    options = _options(points)
     draw = f"{_filled(points)}{KINDS[plan.kind].draw}"
     if not plan.split:
         options = [f"title={points.title!r}", "figsize=(9, 4)", *options]
@@ -650,7 +650,7 @@ def _program(points: Points, *, is_log: bool) -> str:
     return "\n".join([*lines, "plt.show()"])
 
 
-def _options(points: Points, *, is_log: bool) -> list[str]:
+def _options(points: Points) -> list[str]:
     """Return how a table is drawn, as options of pandas."""
     plan = points.plan
     options = [*_OPTIONS.get(plan.kind, ["xlabel=''", "ylabel=''"])]
@@ -666,7 +666,7 @@ def _options(points: Points, *, is_log: bool) -> list[str]:
             options.append("legend=False")
         if others > 0:
             options.append(f"color=[*plt.cm.tab10.colors[:{COLOURS}], *['lightgray'] * {others}]")
-    if is_log:
+    if points.is_log:
         options.append(f"log{'x' if plan.kind == 'bar' else 'y'}=True")
     return options
 

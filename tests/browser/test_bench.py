@@ -149,6 +149,7 @@ def test_each_kind_of_chart_is_drawn(chart: Page) -> None:
 
     pick(page, "chart-kind:scatters")
     at(page, "chart-x").select_option("Orders")
+    expect(page.locator(".jf-plottop b")).to_have_text("Spend against Orders by symbol")
     expect(page.locator('[data-jf="plot"] .g-dot').first).to_be_visible()
     at(page, "plot").press("Home")
     expect(at(page, "tooltip")).to_contain_text("Orders 10")

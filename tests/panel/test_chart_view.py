@@ -864,6 +864,9 @@ def test_companies_are_named_beside_their_symbols() -> None:
     assert Chart(sectors()).view(ChartWish(kind="bar", colour="Region"))["names"] == view["names"]
     assert Chart(sectors()).view(ChartWish(colour="Company Name"))["names"] == {}
     assert Chart(sectors()).view(ChartWish(colour="Sector"))["names"] == {}
+    unsafe = sectors()
+    unsafe["Company Name"] += "\u202e"
+    assert Chart(unsafe).view(ChartWish(colour="Region"))["names"]["R4"] == "Company R4\\u202e"
 
 
 def test_a_picture_has_the_colours_of_the_page() -> None:
