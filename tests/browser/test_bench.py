@@ -28,6 +28,16 @@ panel = jf.connect([sales]).panel("sales")
 panel"""
 
 
+MORE = FUNCTION.replace(
+    "panel = jf.connect([sales])",
+    """def stores(region: str, size: int = 1) -> pd.DataFrame:
+    return pd.DataFrame({"Region": [region], "Size": [size]})
+def wide(columns: int = 2000) -> pd.DataFrame:
+    return pd.DataFrame([range(columns)], columns=[f"c{at}" for at in range(columns)])
+panel = jf.connect([sales, stores, wide])""",
+)
+
+
 def drag(page: Page, part: Locator, start: float, end: float) -> None:
     """Drag across a part, from one share of its width to another."""
     box = part.bounding_box()
@@ -193,3 +203,68 @@ def test_panels_with_a_logarithmic_axis_become_a_table(chart: Page) -> None:
     pick(page, "tab:chart")
     expect(at(page, "chart-split")).to_have_value("Channel")
     expect(at(page, "chart-scale")).to_have_value("log")
+
+
+def test_cells_are_selected_summed_copied_opened_and_used(
+    open_notebook: Callable[..., Page],
+) -> None:
+    """By mouse and by keys; the value of a cell opens another function, which does not run."""
+    page = open_notebook(MORE)
+    wait_for(page, "form")
+    run(page)
+    grid = at(page, "grid")
+    places = page.locator('[role="columnheader"]').evaluate_all(
+        "heads => heads.map(head => [head.innerText.split('\\n')[0], head.dataset.c])"
+    )
+    spend = dict(places)["Spend"]
+    first = grid.locator(f'[data-r="0"][data-c="{spend}"]').bounding_box()
+    third = grid.locator(f'[data-r="2"][data-c="{spend}"]').bounding_box()
+    assert first
+    assert third
+    page.mouse.move(first["x"] + 20, first["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(third["x"] + 20, third["y"] + 4)
+    page.mouse.move(third["x"] + 20, third["y"] + 10)
+    page.mouse.up()
+    expect(at(page, "facts")).to_contain_text("count 3")
+    expect(at(page, "facts")).to_contain_text("sum 600")
+    page.keyboard.press("Shift+ArrowDown")
+    expect(at(page, "facts")).to_contain_text("sum 1")
+    page.keyboard.press("Control+c")
+    expect(page.locator(".jf-toast")).to_contain_text("Copied")
+    page.keyboard.press("Control+a")
+    expect(at(page, "facts")).to_contain_text("count 216")
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("Space")
+    expect(at(page, "cell")).to_be_visible()
+    region = grid.locator(f'[data-r="0"][data-c="{dict(places)["Region"]}"]')
+    region.click()
+    expect(at(page, "cell-text")).to_have_text("South")
+    look(page, "bench-cell-light")
+    page.keyboard.press("Alt+Enter")
+    expect(at(page, "use:stores:region")).to_be_visible()
+    look(page, "bench-use-light")
+    page.keyboard.press("Enter")
+    expect(at(page, "picker")).to_contain_text("Stores")
+    expect(page.locator('[data-jf="field:region"] input')).to_have_value("South")
+    wait_for(page, "form")
+
+
+def test_the_last_of_two_thousand_columns_is_six_keys_away(
+    open_notebook: Callable[..., Page],
+) -> None:
+    """It is described in its box, pinned, and hidden; Columns shows it again."""
+    page = open_notebook(MORE.replace('panel("sales")', 'panel("wide")'))
+    wait_for(page, "form")
+    run(page)
+    at(page, "grid").focus()
+    for key in ("Control+g", *"1999", "Enter"):
+        page.keyboard.press(key)
+    expect(at(page, "sort:c1999")).to_be_visible()
+    pick(page, "filter:c1999")
+    expect(at(page, "described:c1999")).to_contain_text("distinct1")
+    look(page, "bench-described-light")
+    pick(page, "pin:c1999", "hide:c1999")
+    expect(at(page, "chip:hidden")).to_contain_text("c1999 is hidden")
+    pick(page, "chip-remove:hidden")
+    expect(at(page, "chip:hidden")).to_have_count(0)

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { count, inert, marked } from "../core/format";
 import { Icon } from "../core/icons";
+import { usePanel } from "../core/panelcontext";
 import { Popover } from "../core/popover";
 import { useReply } from "../core/useReply";
 import { useUniqueId } from "../core/useUniqueId";
@@ -13,19 +14,24 @@ const STEPS = new Map([
 
 /** All columns: to search and go to, to hide and to show again. */
 export function ColumnList({ grid, anchor }: { grid: GridState; anchor: HTMLElement }) {
+  const { ask, tell } = usePanel();
   const { run, goTo, listFrom } = grid;
   const id = useUniqueId();
   const [text, setText] = useState("");
   const [at, mark] = useState(0);
   const [page] = useReply("named", { run, text }, [text]);
   const { columns = [], total = 0 } = page ?? {};
+  /** What is typed may be newer than what is listed. */
+  const enter = async (hides: boolean) => {
+    const column = (await ask("named", { run, text })).columns[at];
+    if (column && hides) toggle(grid, column.at);
+    else if (column) goTo(column.at);
+  };
   const keys = (event: KeyboardEvent) => {
     const step = STEPS.get(event.key);
-    const column = columns[at]?.at ?? -1;
     if (step && columns.length) mark((at + step + columns.length) % columns.length);
-    else if (event.key !== "Enter" || column < 0) return;
-    else if (event.shiftKey) toggle(grid, column);
-    else goTo(column);
+    else if (event.key === "Enter") void tell(enter(event.shiftKey));
+    else return;
     event.preventDefault();
   };
   return (

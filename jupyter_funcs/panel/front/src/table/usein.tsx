@@ -44,7 +44,6 @@ export function UseIn({ cell }: { cell: P.Requests["uses"]["in"] }) {
           label="Use in"
           items={items.length ? items : [NONE]}
           width={240}
-          right
         />
       )}
     </>
