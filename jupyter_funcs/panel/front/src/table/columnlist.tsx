@@ -14,23 +14,17 @@ const STEPS = new Map([
 
 /** All columns: to search and go to, to hide and to show again. */
 export function ColumnList({ grid, anchor }: { grid: GridState; anchor: HTMLElement }) {
-  const { ask, tell } = usePanel();
-  const { run, goTo, listFrom } = grid;
+  const { run, listFrom } = grid;
   const id = useUniqueId();
   const [text, setText] = useState("");
   const [at, mark] = useState(0);
   const [page] = useReply("named", { run, text }, [text]);
   const { columns = [], total = 0 } = page ?? {};
-  /** What is typed may be newer than what is listed. */
-  const enter = async (hides: boolean) => {
-    const column = (await ask("named", { run, text })).columns[at];
-    if (column && hides) toggle(grid, column.at);
-    else if (column) goTo(column.at);
-  };
+  const enter = useEnter(grid, text, at);
   const keys = (event: KeyboardEvent) => {
     const step = STEPS.get(event.key);
     if (step && columns.length) mark((at + step + columns.length) % columns.length);
-    else if (event.key === "Enter") void tell(enter(event.shiftKey));
+    else if (event.key === "Enter") enter(event.shiftKey);
     else return;
     event.preventDefault();
   };
@@ -76,6 +70,19 @@ export function ColumnList({ grid, anchor }: { grid: GridState; anchor: HTMLElem
       <Foot found={columns.length} total={total} />
     </Popover>
   );
+}
+
+/** Go to a column or hide it; what is typed may be newer than what is listed. */
+function useEnter(grid: GridState, text: string, at: number) {
+  const { ask, tell } = usePanel();
+  const found = () => ask("named", { run: grid.run, text });
+  return (hides: boolean) =>
+    void tell(
+      found().then(({ columns: { [at]: column } }) => {
+        if (column && hides) toggle(grid, column.at);
+        else if (column) grid.goTo(column.at);
+      }),
+    );
 }
 
 /** Hide a column, or show it again. */
