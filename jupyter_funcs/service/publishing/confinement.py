@@ -41,6 +41,7 @@ _SYSTEM = """
 """
 _DEVICES = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"]
 # Of Linux' prctl, mount and Landlock.
+_SET_SIGNAL_OF_PARENTS_END = 1
 _SET_DUMPABLE = 4
 _SET_CHILD_SUBREAPER = 36
 _SET_NO_NEW_PRIVILEGES = 38
@@ -327,6 +328,8 @@ def confine(setup: WorkerSetup, *, is_separate: bool) -> None:
             adopt_orphans()
         libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         _drop_rights(libc)
+        # Even if it is stopped, and nobody else is left to end it.
+        libc.prctl(_SET_SIGNAL_OF_PARENTS_END, signal.SIGKILL, 0, 0, 0)
         if can_confine():
             _restrict_files(libc, setup, is_separate=is_separate)
         _limit_system_calls(libc, may_change_files=is_separate, may_join=setup.forks)

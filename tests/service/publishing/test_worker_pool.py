@@ -930,6 +930,23 @@ def test_a_killed_template_or_worker_is_replaced(
 
 @pytest.mark.fault(165)
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+def test_a_stopped_worker_ends_with_the_process_that_started_it(
+    tmp_path: Path,
+) -> None:
+    """A stopped process doesn't notice that its service has ended."""
+    (tmp_path / "forked.py").write_text(FORKS)
+    with contextlib.closing(Workers(WorkerSetup((tmp_path,)))) as workers:
+        workers.load()
+        assert workers._template
+        launcher = psutil.Process(workers._template.pid)
+        worker = psutil.Process(workers._idle[-1].pid)
+        worker.suspend()
+        launcher.kill()
+        assert becomes(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE)
+
+
+@pytest.mark.fault(165)
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
 def test_the_worker_that_was_used_least_recently_ends_first(
     tmp_path: Path, publish: Callable[..., Wire]
 ) -> None:
