@@ -186,6 +186,12 @@ test("a run that only the service keeps is fetched or forgotten, and not compare
   $("history").click();
   await soon(() => assert.ok($("forget:a1b2")));
   $("forget:a1b2").click();
+  await soon(() => assert.equal($("forget:a1b2").textContent, "Delete result?"));
+  assert.equal(
+    model.asked.find(({ kind }) => kind === "forget"),
+    undefined,
+  );
+  $("forget:a1b2").click();
   await soon(() => assert.equal($("forget:a1b2"), null));
   assert.ok(el.querySelector("[data-jf='drawer']"));
   await close();

@@ -1,3 +1,5 @@
+import { useState } from "preact/hooks";
+
 import { count } from "../core/format";
 import { Button } from "../core/icons";
 import type * as P from "../core/protocol";
@@ -52,7 +54,11 @@ export function RunRow({
       <td class="is-opt jf-mono">{row.variable || "–"}</td>
       <td>
         <span class="jf-acts">
-          <First row={row} off={off} actions={actions} />
+          {row.kept ? (
+            <Forget row={row} off={off} actions={actions} />
+          ) : (
+            <Again row={row} off={off} actions={actions} />
+          )}
           <Button
             icon={row.kept ? "down" : "open"}
             aria={row.kept ? `Fetch ${number}` : `Open run ${number}`}
@@ -66,16 +72,30 @@ export function RunRow({
   );
 }
 
-/** Runs it again; of a run that the service keeps, deletes it there. */
-function First({ row, off, actions }: { row: P.HistoryRow; off: boolean; actions: RunActions }) {
-  const { number, kept } = row;
+function Again({ row, off, actions }: { row: P.HistoryRow; off: boolean; actions: RunActions }) {
   return (
     <Button
-      icon={kept ? "x" : "refresh"}
-      aria={kept ? `Forget ${number}, and its result on the service` : `Run ${number} again`}
-      data-jf={kept ? `forget:${number}` : `again:${number}`}
+      icon="refresh"
+      aria={`Run ${row.number} again`}
+      data-jf={`again:${row.number}`}
       disabled={off}
-      onClick={() => (kept ? actions.forget(row) : actions.again(row))}
+      onClick={() => actions.again(row)}
+    />
+  );
+}
+
+/** Deletes a run that the service keeps, once it is pressed a second time. */
+function Forget({ row, off, actions }: { row: P.HistoryRow; off: boolean; actions: RunActions }) {
+  const [asks, setAsks] = useState(false);
+  return (
+    <Button
+      icon="x"
+      label={asks ? "Delete result?" : undefined}
+      aria={asks ? undefined : `Forget ${row.number}, and its result on the service`}
+      data-jf={`forget:${row.number}`}
+      disabled={off}
+      onBlur={() => setAsks(false)}
+      onClick={() => (asks ? actions.forget(row) : setAsks(true))}
     />
   );
 }
