@@ -288,7 +288,7 @@ test("groups of a list beyond the page have headings with their sizes, and All t
   type(box($, "s"), "zz");
   await soon(() => assert.deepEqual(options(el), ["zz"]));
   assert.deepEqual(asked.at(-1), ["zz", false, 0]);
-  assert.equal(el.querySelector(".jf-ph"), null);
+  assert.ok(!el.querySelector(".jf-ph"));
   await close();
 });
 
@@ -403,7 +403,7 @@ test("what Run needs and what a rule asks for is said once, below the fields; a 
     field("g", "flag", { ...flag, required: true }),
   ];
   const { $, close } = await open(fields, {}, { valid: false, missing: ["PanelName", "g"] });
-  assert.equal($("advice"), null);
+  assert.ok(!$("advice"));
   assert.equal($("reason").textContent, "Missing: PanelName, g");
   assert.match($("field:f").textContent, /No \(default\)/);
   assert.doesNotMatch($("field:g").textContent, /default/i);
@@ -516,7 +516,7 @@ test("a menu offers what no text spells; it is a chip until it is cleared", asyn
     assert.equal($(`unsend:${name}`).getAttribute("aria-label"), `Clear ${constant}`);
     $(`unsend:${name}`).click();
     await soon(() => assert.deepEqual(sent(model).at(-1), [name, null]));
-    await soon(() => assert.equal($(`constant:${name}`), null));
+    await soon(() => assert.ok(!$(`constant:${name}`)));
   }
   await close();
 });
@@ -557,7 +557,7 @@ test("yes, no and default are three segments; another value is a text", async ()
   await pause(TYPED);
   assert.deepEqual(sent(model), [["a", "false"]]);
   assert.equal(box($, "b").value, "Maybe");
-  assert.equal(document.querySelector('[data-jf="other:b"]'), null);
+  assert.ok(!document.querySelector('[data-jf="other:b"]'));
   await close();
 });
 
@@ -642,11 +642,11 @@ test("a missing field is red once its name or Run was pressed, also under More o
   const { model, $, close } = await open(fields, {}, { valid: false, missing: ["a", "b"] });
   assert.equal($("reason").textContent, "Missing: a, b");
   assert.ok($("reason").classList.contains("is-soft"));
-  assert.equal($("error:a"), null);
-  assert.equal($("field:b"), null);
+  assert.ok(!$("error:a"));
+  assert.ok(!$("field:b"));
   $("reason:b").click();
   await soon(() => assert.equal($("error:b").textContent.trim(), "Required"));
-  assert.equal($("error:a"), null);
+  assert.ok(!$("error:a"));
   $("run").click();
   await soon(() => assert.ok($("error:a")));
   assert.equal(model.asked.at(-1).kind, "run");
@@ -785,7 +785,7 @@ test("a sweep says how many runs it makes, and markup in any text stays text", a
     new MouseEvent("mousedown", { bubbles: true, cancelable: true }),
   );
   await pause(30);
-  assert.equal(el.querySelector("img"), null);
+  assert.ok(!el.querySelector("img"));
   assert.ok(el.textContent.includes("<img src=x"));
   await close();
 });
@@ -830,7 +830,7 @@ test("an object is a group of fields, and a list of objects has rows", async () 
   ];
   const states = { items: { value: { rows: 2 } } };
   const { $, model } = await open(fields, states);
-  assert.equal($("field:who.name"), null);
+  assert.ok(!$("field:who.name"));
   $("open:who").click();
   await soon(() => assert.equal($("open:who").getAttribute("aria-expanded"), "true"));
   type($("field:who.name").querySelector("input"), "Ann");

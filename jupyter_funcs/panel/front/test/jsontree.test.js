@@ -110,7 +110,7 @@ test("markup in keys and values stays text, and a reply without JSON says why", 
     json: { type: "object", text: "", total: 1, whole: false, children: [child] },
   });
   await until(() => $("json").textContent);
-  assert.equal(el.querySelector("img"), null);
+  assert.ok(!el.querySelector("img"));
   assert.match($("json").textContent, /onerror/);
   await close();
   const bad = await panel({ json: { error: ["The reply is not JSON at byte 0."] } });

@@ -43,10 +43,10 @@ async function opened({
 test("a run that no cell repeats is inserted below the panel's cell, once", async () => {
   const { $, sources, close } = await opened({});
   assert.match($("unsaved").textContent, /^This run isn't in the notebook/);
-  assert.equal($("cell-update"), null);
+  assert.ok(!$("cell-update"));
   $("cell-insert").click();
   await soon(() => assert.deepEqual(sources(), ["1", "%funcs", `kord = %funcs call ${LINE}`, "2"]));
-  await soon(() => assert.equal($("unsaved"), null));
+  await soon(() => assert.ok(!$("unsaved")));
   await close();
 });
 
@@ -59,7 +59,7 @@ test("a sweep is inserted as one, and what has no line as Python", async () => {
     const { $, sources, close } = await opened({ values, answers: { code: { blocks } } });
     $("cell-insert").click();
     await soon(() => assert.equal(sources()[2], source));
-    await soon(() => assert.equal($("unsaved"), null));
+    await soon(() => assert.ok(!$("unsaved")));
     await close();
   }
 });
@@ -77,11 +77,11 @@ test("a cell that names other values is updated where its line is plain, and kee
   ]) {
     const { $, sources, close } = await opened({ source, names: true, run: RUN });
     assert.match($("unsaved").textContent, /^The form differs from this cell/);
-    assert.equal($("cell-insert"), null);
+    assert.ok(!$("cell-insert"));
     assert.equal($("cell-update") !== null, expected !== null, source);
     $("cell-update")?.click();
     await soon(() => assert.equal(sources()[1], expected ?? source));
-    if (expected) await soon(() => assert.equal($("unsaved"), null));
+    if (expected) await soon(() => assert.ok(!$("unsaved")));
     await close();
   }
 });
@@ -95,14 +95,14 @@ test("what the notebook says already, what visitors see and what hasn't run yet 
     { run: RUN },
   ]) {
     const { $, close } = await opened(more);
-    assert.equal($("unsaved"), null);
+    assert.ok(!$("unsaved"));
     await close();
   }
 });
 
 test("elsewhere it is copied", async () => {
   const { $, close } = await opened({ inside: false });
-  assert.equal($("cell-insert"), null);
+  assert.ok(!$("cell-insert"));
   assert.ok($("cell-copy"));
   await close();
 });

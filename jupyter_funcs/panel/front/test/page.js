@@ -54,7 +54,10 @@ export async function shown(traits, answers, model = new FakeModel(traits, answe
   return { model, el, $, close, root: $("panel") };
 }
 
-/** Wait until an assertion holds, since a busy machine draws late; it fails as the assertion does after a minute. */
+/**
+ * Wait until an assertion holds, since a busy machine draws late; it fails as the assertion does after a minute.
+ * That an element is gone is `ok(!element)`: `equal` would print it each time, with all that it is tied to.
+ */
 export async function soon(assertion) {
   for (const end = performance.now() + 60_000; ; await pause(5)) {
     try {

@@ -34,7 +34,7 @@ test("a user without functions is told why, instead of being asked to search", a
     view: { ...view, service, start: { cards: [], presets: [], recent: [] } },
   });
   assert.equal($("nothing").textContent, "acme lists no functions for you.");
-  assert.equal($("start-search"), null);
+  assert.ok(!$("start-search"));
   await close();
 });
 
@@ -45,7 +45,7 @@ test("a file is a picture by its address, a player, a text, or what it is", asyn
   assert.equal(address(image.$("file").querySelector("img")), "data:image/svg+xml;base64,");
   assert.equal(image.el.querySelectorAll("script").length, 0);
   assert.equal(image.$("tab:table").textContent, "File");
-  assert.equal(image.$("grid"), null);
+  assert.ok(!image.$("grid"));
   await image.close();
   const audio = await staged("file-audio");
   await soon(() =>
@@ -144,7 +144,7 @@ test("keys typed in the panel are no commands of the notebook, and keys with Ctr
   assert.equal(tab.getAttribute("data-lm-suppress-shortcuts"), "true");
   press($("panel").firstElementChild, "b");
   press(tab, "s", { ctrlKey: true });
-  assert.equal(tab.closest("[data-lm-suppress-shortcuts]"), null);
+  assert.ok(!tab.closest("[data-lm-suppress-shortcuts]"));
   for (const key of ["Enter", "a"]) {
     tab.removeAttribute("data-lm-suppress-shortcuts");
     press(tab, key, { ctrlKey: true });
@@ -509,7 +509,7 @@ test("the handle at the edge folds the inputs above the result, and the line unf
   $("fold-handle").click();
   await soon(() => assert.ok(el.querySelector(".is-stacked .is-folded")));
   $("unfold-handle").click();
-  await soon(() => assert.equal(el.querySelector(".is-stacked"), null));
+  await soon(() => assert.ok(!el.querySelector(".is-stacked")));
   press($("grid"), "[");
   await soon(() => assert.ok(el.querySelector(".is-stacked")));
   await close();
