@@ -752,9 +752,12 @@ def _kill(process: asyncio.subprocess.Process) -> None:
     with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
         if process.returncode is None:  # otherwise the number may be another's by now
             kill_descendants(psutil.Process(process.pid))
-            if sys.platform != "win32":
-                os.killpg(process.pid, signal.SIGKILL)  # also finds those whose parents have ended
-            process.kill()
+            if sys.platform == "win32":
+                process.kill()
+            else:
+                # Also finds those whose parents have ended; and doesn't ask for the process's end, as `kill` does,
+                # which whoever waits for it would then not be told.
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 @dataclass(frozen=True)
