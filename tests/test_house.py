@@ -56,7 +56,7 @@ CEILINGS = {
     "archaic wordings": 8,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 101_100,
+    "TypeScript tokens": 101_300,
     "longest line of TypeScript": 110,
     "TypeScript functions over 60 lines": 4,
 }

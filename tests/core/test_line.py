@@ -134,10 +134,14 @@ PARTS = st.one_of(
 
 
 def joined(parts: list[str]) -> str:
-    """Return a word, with a dot between a letter and a quote that would be an apostrophe."""
+    """Return a word, with a dot where a quote would be an apostrophe between two letters."""
     word = ""
     for part in parts:
-        word += "." * (part[0] == "'" and word[-1:].isalnum()) + part
+        begins = part[0] == "'" and word[-1:].isalnum()
+        ends = word.endswith("\\'") and part[0].isalnum()
+        if begins or ends:
+            word += "."
+        word += part
     return word
 
 

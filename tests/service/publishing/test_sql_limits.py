@@ -222,6 +222,7 @@ def queries(engine: DuckDBEngine) -> Iterator[Workers]:
         yield workers
 
 
+@pytest.mark.slow
 @pytest.mark.fault(148)
 def test_sql_for_another_engine_is_read_where_it_can_be_ended(
     queries: Workers, engine: DuckDBEngine

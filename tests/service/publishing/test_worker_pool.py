@@ -945,6 +945,7 @@ def test_a_stopped_worker_ends_with_the_process_that_started_it(
         assert becomes(lambda: not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE)
 
 
+@pytest.mark.slow
 @pytest.mark.fault(165)
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
 def test_the_worker_that_was_used_least_recently_ends_first(
@@ -962,6 +963,7 @@ def test_the_worker_that_was_used_least_recently_ends_first(
         assert values(wire, "Remember", text="d") == ["d"], "the first user's worker has ended"
 
 
+@pytest.mark.slow
 @pytest.mark.fault(165)
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
 @pytest.mark.parametrize(
