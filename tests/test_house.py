@@ -40,7 +40,7 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 326_700,
+    "tokens": 326_800,
     "tokens a line": 6.51,
     "characters a code line": 37.2,
     "percent of lines over 100": 1.0,

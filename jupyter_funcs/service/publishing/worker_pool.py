@@ -684,23 +684,30 @@ class Workers:
         """Return a worker of a user, else one that has run nothing yet."""
         if self._is_closed:
             raise CallCancelledError
-        is_orphaned = self._template and self._template.has_ended  # its forks end, too
-        for worker in [*self._idle]:
-            if is_orphaned or worker.replies.at_eof():
-                self._dismiss(worker)
-        own = [worker for worker in self._idle if worker.user == user]
-        usable = own or [worker for worker in self._idle if worker.user is None]
-        if usable:
-            worker = usable[-1]
-            self._idle.remove(worker)
-        elif self._setup.forks:
+        self._dismiss_ended()
+        worker = self._idle_worker(user)
+        if worker is None and self._setup.forks:
             worker = await self._new_fork()
-        else:
+        if worker is None:
             worker, _ = await self._start()
         if worker.expiry:
             worker.expiry.cancel()
         worker.user = user
         return worker
+
+    def _dismiss_ended(self) -> None:
+        is_orphaned = self._template and self._template.has_ended  # its forks end, too
+        for worker in [*self._idle]:
+            if is_orphaned or worker.replies.at_eof():
+                self._dismiss(worker)
+
+    def _idle_worker(self, user: int) -> Worker | None:
+        for owner in (user, None):
+            usable = [worker for worker in self._idle if worker.user == owner]
+            if usable:
+                self._idle.remove(usable[-1])
+                return usable[-1]
+        return None
 
     async def _new_fork(self) -> Worker:
         for _ in range(2):
