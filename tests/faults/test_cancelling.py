@@ -360,7 +360,6 @@ panel
 """
 
 
-@pytest.mark.slow
 @pytest.mark.fault(101)
 def test_a_kernel_that_restarts_or_is_killed_during_a_run_leaves_nothing(server: Faulty) -> None:
     """The connection closes, the process ends, and the notebook says how to get the panel back."""
