@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hypothesis
+import psutil
 import pytest
 
 import jupyter_funcs as jf
@@ -265,6 +266,14 @@ def wait_until(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < ends, "It did not come true within 120 s."
         time.sleep(0.01)
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process runs; one that has ended may wait for its parent to ask."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 # How long a pattern may take that would backtrack for ever, in seconds.

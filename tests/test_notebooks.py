@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import nbformat
-import psutil
 import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from tests.conftest import wait_until
+from tests.conftest import is_running, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,12 +130,5 @@ def test_what_a_notebook_starts_ends_with_it(
         client.execute()
     started = [int(pid) for pid in notebook.cells[-1].outputs[0].text.split()]
     assert started
-    wait_until(lambda: not any(goes_on(pid) for pid in started))
+    wait_until(lambda: not any(map(is_running, started)))
     assert how == "immediate" or not list(tmp_path.iterdir())
-
-
-def goes_on(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False

@@ -17,7 +17,6 @@ import traceback
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,7 +28,7 @@ from jupyter_funcs.connection.profiles import Connection, profiles_file
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import TokenSource
 from jupyter_funcs.core.errors import ConfigError, FuncsError
-from tests.conftest import wait_until
+from tests.conftest import is_running, wait_until
 from tests.examples import row_id
 
 if TYPE_CHECKING:
@@ -785,7 +784,8 @@ def test_a_command_that_hangs_is_ended_with_what_it_started(
 ) -> None:
     """No process survives. A busy machine takes longer to start the command, which then has more time."""
     code = "import pathlib, subprocess\nchild = subprocess.Popen(['sleep', '3600'])\n"
-    code += "pathlib.Path(__file__).with_name('pid').write_text(str(child.pid))\nchild.wait()"
+    code += "part = pathlib.Path(__file__).with_name('part')\npart.write_text(str(child.pid))\n"
+    code += "part.rename(part.with_name('pid'))\nchild.wait()"
     connection = with_source(tmp_path, program(tmp_path, code))
     for seconds in (0.5, 5, 50):
         monkeypatch.setattr(tokens, "COMMAND_SECONDS", seconds)
@@ -794,11 +794,7 @@ def test_a_command_that_hangs_is_ended_with_what_it_started(
         if (tmp_path / "pid").exists():
             break
     child = int((tmp_path / "pid").read_text())
-    wait_until(
-        lambda: (
-            not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
-        )
-    )
+    wait_until(lambda: not is_running(child))
 
 
 def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from jupyter_funcs.connection.tokens import Constant
 from jupyter_funcs.frames.media import media_to_frame
 from jupyter_funcs.panel.run_view import running_view
 from jupyter_funcs.sources.mcp import _data
-from tests.conftest import wait_until
+from tests.conftest import is_running, wait_until
 from tests.faults.canary import CANARY, leaks
 from tests.panel.page import Page
 from tests.servers import serving
@@ -597,13 +597,6 @@ def test_without_the_sdk_the_error_says_what_to_install(monkeypatch: pytest.Monk
     with connected("http://127.0.0.1:9/mcp") as session, pytest.raises(jf.ConfigError) as failed:
         session.refresh()
     assert "pip install 'jupyter-funcs[mcp]'" in str(failed.value)
-
-
-def is_running(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.publishing import discovery, notebooks
 from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.worker_pool import Workers
+from tests.conftest import is_running
 from tests.examples import row_id
 from tests.service.conftest import LIST, becomes
 
@@ -423,11 +424,7 @@ def alive() -> Iterator[Callable[[Path], list[int]]]:
             assert becomes(lambda: bool(files_named("pids.json", folder)))
             [path] = files_named("pids.json", folder)
             found.update(json.loads(path.read_text()))
-        return [
-            pid
-            for pid in found
-            if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-        ]
+        return [*filter(is_running, found)]
 
     yield read
     for pid in found:
