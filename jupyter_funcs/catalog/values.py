@@ -729,8 +729,9 @@ def _as_given(field: Field, value: Any) -> Any:
         return _jsonable(field, value)
     if is_several(value):
         items = items_of(field, value)
-        for item in filter(is_several, items):
-            raise WrongValueError(f"takes a list of texts, not {quote(item)}.")
+        deep = next(filter(is_several, items), None)
+        if deep is not None:
+            raise WrongValueError(f"takes a list of texts, not {quote(deep)}.")
         return [_as_given(field, item) for item in items]
     plain = _plain(value)
     if isinstance(plain, bool):

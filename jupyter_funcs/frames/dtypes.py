@@ -187,7 +187,8 @@ def _form(texts: Sequence[str]) -> tuple[str, dt.tzinfo | None] | None:
     if len(matches) < len(patterns) or len(have_offsets) > 1:
         return None
     is_fine = any(len(match["decimals"] or "") > 6 for match in matches)
-    return "ns" if is_fine else "us", dt.UTC if have_offsets.pop() else None
+    unit = "ns" if is_fine else "us"
+    return unit, dt.UTC if have_offsets.pop() else None
 
 
 def _offsets(ends: list[str]) -> tuple[Array, dt.tzinfo | None]:

@@ -119,21 +119,17 @@ def _cells(column: pd.Series[Any]) -> list[Any]:
     return [_plain(value) for value in column.astype(object)]
 
 
-def _is_missing(value: Any) -> bool:
-    if isinstance(value, float):
-        return math.isnan(value)
-    return value is None or value is pd.NA or value is pd.NaT
-
-
 def _plain(value: Any) -> Any:  # noqa: PLR0911 - one per kind of value
     """Return a value in its JSON type: None if missing, text if JSON has no type for it."""
     if isinstance(value, np.generic):
         value = value.item()
-    if _is_missing(value):
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, int | float | str):  # most cells
+        return value
+    if value is None or value is pd.NA or value is pd.NaT:
         return None
     match value:
-        case int() | float() | str():
-            return value
         case dict():
             return {str(key): _finite(_plain(item)) for key, item in value.items()}
         case list() | tuple() | set() | np.ndarray():

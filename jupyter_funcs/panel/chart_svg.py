@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.frames.display import UNITS, short_number, with_minus
-from jupyter_funcs.panel.chart_plan import time_of
+from jupyter_funcs.panel.chart_plan import COLOURS, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     Place = Callable[[float, float], str]
 
 LONGEST_TEXT = 400  # characters of a line in a saved notebook
-PALETTE = Path(__file__).with_name("static").joinpath("palette.css").read_text("utf-8")
 _WIDTH = 720
 _HEIGHT = 320
 _RIGHT = 150
@@ -32,13 +32,22 @@ _BOTTOM = 24
 _MOST_POINTS = 300  # of a line: the picture is saved with the notebook
 _MOST_BARS = 20
 _MOST_NAMES = 16
-# The variables of the page's style sheet, each with its colour in the light where there is no sheet.
-_COLOURS = [
-    f"var(--s{at},{colour})" for at, colour in enumerate(re.findall("#[0-9a-f]{6}", PALETTE)[:8], 1)
-]
 _QUIET = "currentColor"
 _FILLED = {"bar", "area", "stack", "histogram"}
 _GREY = 'stroke="currentColor" stroke-opacity=".2"'
+
+
+@cache
+def palette() -> str:
+    """Return the style sheet of the colours, which the build copies from the page's."""
+    return Path(__file__).with_name("static").joinpath("palette.css").read_text("utf-8")
+
+
+@cache
+def _colours() -> list[str]:
+    """Return the variables of the style sheet, each with its colour in the light where there is no sheet."""
+    light = re.findall("#[0-9a-f]{6}", palette())[:COLOURS]
+    return [f"var(--s{number},{colour})" for number, colour in enumerate(light, 1)]
 
 
 def svg(view: Json) -> str:
@@ -128,7 +137,7 @@ def _bars(view: Json, scale: _Scale, width: int) -> Iterator[str]:
         low, high = sorted(map(scale.share, (scale.floor, value)))
         left = 160 + low * (width - 240)
         wide = (high - low) * (width - 240)
-        yield f'<rect x="{left:.1f}" y="{top}" width="{wide:.1f}" height="16" fill="{_COLOURS[0]}"/>'
+        yield f'<rect x="{left:.1f}" y="{top}" width="{wide:.1f}" height="16" fill="{_colours()[0]}"/>'
         yield _text(left + wide + 6, top + 12, _number(value, view["format"]))
 
 
@@ -163,7 +172,7 @@ def _lines(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
 
 
 def _colour(line: Json) -> str:
-    return _COLOURS[line["colour"] % 8] if line["colour"] >= 0 else ""
+    return _colours()[line["colour"] % COLOURS] if line["colour"] >= 0 else ""
 
 
 def _gridline(left: float, right: float, y: float, text: str, *, is_base: bool) -> str:

@@ -246,7 +246,9 @@ class Points:
     def _columns(self) -> Json:
         """Return the columns of the table, as an option of ``pivot_table``."""
         names = [column.name for column in self.apart.values()]
-        return {"columns": names[0] if len(names) == 1 else names} if names else {}
+        if not names:
+            return {}
+        return {"columns": names if len(names) > 1 else names[0]}
 
     def _take(self, data: Coded) -> None:
         """Take each row as a point, of many every so many."""

@@ -22,7 +22,7 @@ from jupyter_funcs.frames import export
 from jupyter_funcs.frames.display import shape_text, table_html
 from jupyter_funcs.frames.media import file_of
 from jupyter_funcs.frames.roles import has_labels
-from jupyter_funcs.panel.chart_svg import LONGEST_TEXT, PALETTE, escaped, svg
+from jupyter_funcs.panel.chart_svg import LONGEST_TEXT, escaped, palette, svg
 from jupyter_funcs.panel.header_view import uses_of
 from jupyter_funcs.panel.json_view import JsonTree
 from jupyter_funcs.panel.requests import (
@@ -68,7 +68,6 @@ _LONGEST_TABLE = 60_000
 _LONGEST_TEXT = 2_000
 # JupyterLab says "Loading widget…" and "model not found" in place of a panel whose kernel has ended.
 _NO_WIDGET = ".jp-OutputArea:has(.jf-still):not(:has(.jf)) .jp-OutputArea-child:has(> .lm-Panel)"
-_STYLE = f"<style>{_NO_WIDGET} {{ display: none }}\n{PALETTE}</style>"
 _MOST_CHARTS = 16  # kept
 _MOST_SHOWN = 10 * 2**20  # bytes of a file
 _PICTURES = {
@@ -422,9 +421,10 @@ def lines_of(error: BaseException) -> list[str]:
 def still_html(name: str = "", result: ResultView | None = None) -> str:
     """Return the output for pages without the panel: how to open it, its last result, and its last chart."""
     what = "run this cell to open the panel. Without a kernel, or where the page blocks its script, you see this text."
-    head = f"<p><b>{escaped(name) if name else 'Functions'}</b>: {what}</p>"
+    style = f"<style>{_NO_WIDGET} {{ display: none }}\n{palette()}</style>"
+    head = f"{style}<p><b>{escaped(name) if name else 'Functions'}</b>: {what}</p>"
     if not result:
-        return f'<div class="jf-still">{_STYLE}{head}</div>'
+        return f'<div class="jf-still">{head}</div>'
     frame = result.reply_frame
     function = result.function
     session = function.session
@@ -458,7 +458,9 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
         table = "<p>It is too long to be kept here.</p>"
     table = f'<div style="overflow-x: auto">{table}</div>'
     kept = f'<div class="jf-kept"><p>{"<br>".join(lines)}</p>{table}</div>'
-    return f'<div class="jf-still">{_STYLE}{head}{kept}{svg(result.picture) if result.picture else ""}</div>'
+    return (
+        f'<div class="jf-still">{head}{kept}{svg(result.picture) if result.picture else ""}</div>'
+    )
 
 
 def _file_html(file: ResultFile) -> str:

@@ -91,10 +91,12 @@ class Visit:
         values = self.inputs.values(self.result.args if self.result else None, self.named)
         if not self.is_listed:
             values["advice"].append(_UNLISTED)
-        line = snippets.line(self.function, self.form.args)
-        # Without a recipe of %funcs, a line could run on another service.
-        is_ours = "%funcs" in self.runs.recipe() and len(line) <= LONGEST_TEXT
-        return values | {"line": line if is_ours else ""}
+        line = ""
+        if "%funcs" in self.runs.recipe():  # else a line could run on another service
+            line = snippets.line(self.function, self.form.args)
+        if len(line) > LONGEST_TEXT:
+            line = ""
+        return values | {"line": line}
 
     # What begins a run
 

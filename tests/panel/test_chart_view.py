@@ -872,7 +872,7 @@ def test_companies_are_named_beside_their_symbols() -> None:
 def test_a_picture_has_the_colours_of_the_page() -> None:
     """Those of the light, or by the variables of its style sheet those of the dark."""
     sheet = (Path(chart_svg.__file__).parent / "front/src/css/palette.css").read_text("utf-8")
-    assert sheet == chart_svg.PALETTE
+    assert sheet == chart_svg.palette()
     light = re.findall(r"(--s\d): (#\w{6})", sheet)[:8]
     picture = svg(Chart(daily(8, DAYS[:20])).view())
     assert all(f"var({name},{colour})" in picture for name, colour in light)

@@ -315,8 +315,11 @@ class Worker:
         for connection in self.sockets:
             connection.close()
         self._logging.cancel()
-        await asyncio.to_thread(wait_for_end, self.pid)
-        await asyncio.to_thread(clean_up, self.folder, self.pid)
+        await asyncio.to_thread(self._clean_up)
+
+    def _clean_up(self) -> None:
+        wait_for_end(self.pid)
+        clean_up(self.folder, self.pid)
 
 
 class Template(Worker):

@@ -9,10 +9,13 @@ const window = new Window({
   height: 900,
   url: "http://127.0.0.1:8866/voila/render/a.ipynb?token=x&theme=dark&funcs=Get+Panel+Daily&Symbol=NVRA",
 });
-const NAMES =
-  "document Element HTMLElement Node Event KeyboardEvent MouseEvent PointerEvent MutationObserver getComputedStyle requestAnimationFrame cancelAnimationFrame CSS addEventListener removeEventListener innerWidth innerHeight navigator location".split(
-    " ",
-  );
+const NAMES = `
+  document Element HTMLElement Node Event KeyboardEvent MouseEvent PointerEvent MutationObserver
+  getComputedStyle requestAnimationFrame cancelAnimationFrame CSS addEventListener
+  removeEventListener innerWidth innerHeight navigator location
+`
+  .trim()
+  .split(/\s+/);
 for (const name of ["window", ...NAMES]) {
   const value = name === "window" ? window : window[name];
   Object.defineProperty(globalThis, name, {
@@ -55,8 +58,9 @@ export async function shown(traits, answers, model = new FakeModel(traits, answe
 }
 
 /**
- * Wait until an assertion holds, since a busy machine draws late; it fails as the assertion does after a minute.
- * That an element is gone is `ok(!element)`: `equal` would print it each time, with all that it is tied to.
+ * Wait until an assertion holds, since a busy machine draws late; after a minute it fails as the
+ * assertion does. That an element is gone is `ok(!element)`: `equal` would print it each time, with
+ * all that it is tied to.
  */
 export async function soon(assertion) {
   for (const end = performance.now() + 60_000; ; await pause(5)) {
