@@ -198,7 +198,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "catalog.descriptions._NOT_OPTIONS": [("recommended ", "(_"), ("recommended ", "(0")],
     "catalog.descriptions._NO_BOUND": ["i", "can "],
     "catalog.descriptions._NO_OPTION": ["that", "fa"],
-    "panel.chart_svg._COLOURS": ["#", "#a1b2c"],
+    "panel.chart_svg._colours": ["#", "#a1b2c"],
     "panel.form_view._ROW": [".1", ".1."],
     "catalog.descriptions._WORD": ["a", "a1"],
     "catalog.descriptions._ENGLISH": ["t", "us", "option"],
