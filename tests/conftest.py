@@ -76,7 +76,7 @@ PANEL = "Demo Card Panel"
 SYMBOL = "BKQU US EQUITY"
 
 
-ALL_FAULTS = [*range(1, 157), 158, 159, 162, 163]
+ALL_FAULTS = range(1, 166)
 
 
 _NAMED = re.compile(r"(?:FAULTS(?:\.md)?|Rows?) (\d+(?:(?:-|, | and )\d+)*)")

@@ -99,6 +99,7 @@ def test_a_run_that_takes_longer_is_kept_by_itself(keeping: Callable[..., Servic
     assert held.runs == 1
 
 
+@pytest.mark.fault(164)
 @pytest.mark.parametrize("status", [502, 504])
 @pytest.mark.parametrize("path", ["/api/function/runFunction", "/api/runs/"])
 def test_a_proxy_that_gives_up_is_answered_by_looking_again(
@@ -117,6 +118,7 @@ def test_a_proxy_that_gives_up_is_answered_by_looking_again(
     assert held.runs == 1
 
 
+@pytest.mark.fault(164)
 def test_what_never_reached_the_service_is_not_started_again_if_it_may_change_data(
     keeping: Callable[..., Service],
 ) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.fault(164)]
 
 LONG = "FUNCS_SOAK" in os.environ
 RUNS, KILLS = (1000, 24) if LONG else (60, 3)

@@ -140,6 +140,7 @@ def test_a_run_that_ends_in_time_is_answered_as_always_and_another_one_is_kept(
     assert held.runs == 1
 
 
+@pytest.mark.fault(164)
 def test_a_run_whose_caller_left_goes_on_and_a_repeated_start_is_the_same_run(
     keeping: Callable[..., Kept],
 ) -> None:
@@ -360,6 +361,7 @@ def test_processes_of_a_service_answer_for_each_other(pair: tuple[Kept, Kept, He
     assert held.runs == 1
 
 
+@pytest.mark.fault(164)
 def test_the_runs_of_a_process_that_ended_are_taken_over(pair: tuple[Kept, Kept, Held]) -> None:
     """What waited waits on; what ran is started again once if it changes nothing, else it is lost."""
     first, second, _ = pair
