@@ -112,7 +112,7 @@ class KeptReplies:
                 return path, reply
             at = time.strftime("%Y-%m-%d %H:%M", time.localtime(path.stat().st_mtime))
             old = f"The functions are as listed on {at}; %funcs refresh lists them again."
-            return path, reply._replace(warning=f"{self.why.what} {old}")
+            return path, reply._replace(warning=f"{self.why.what.removesuffix('.')}. {old}")
         return path, None
 
     def _keep(self, path: Path, reply: Reply) -> None:

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jupyter_funcs.catalog.changes import drift
 from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param, ReadCatalog
 from jupyter_funcs.catalog.schemas import definitions_of
+from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.login import ServerLogin
 from jupyter_funcs.connection.profiles import command_environment
-from jupyter_funcs.connection.replies import Reply, too_large
+from jupyter_funcs.connection.replies import Failure, Reply, too_large
 from jupyter_funcs.connection.retries import Proof, pause
 from jupyter_funcs.connection.secrets import redacted_line
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.background import loop_time
 from jupyter_funcs.core.errors import (
-    TRY_AGAIN,
     ArgumentError,
     ConfigError,
     FuncsError,
@@ -70,9 +70,20 @@ class McpSource:
         self._started_in = ""  # what `_start` returned for the link
 
     async def listing(self, terms: Terms, progress: Progress) -> ReadCatalog:
-        if terms.kept is not None and terms.kept.why is not None:
-            raise ProtocolError("No tools are kept.", TRY_AGAIN)
-        return await self._repeat(_list, terms, progress)
+        link = None
+        listed = b""
+        if terms.kept is None or terms.kept.why is None:
+            link, listed = await self._repeat(_list, terms, progress)
+        # Only now, because the server may have rejected the secret before this one.
+        secrets = [await self._transport.secret()]
+        reply = Reply(listed, secrets, lines=False)
+        if terms.kept is not None:
+            request = Request("tools/list", self._transport.connection.base_url, self._identity())
+            answer = await terms.kept.send(request, secrets, partial(_received, reply))
+            if isinstance(answer, Failure):
+                raise answer.error
+            reply = answer
+        return partial(reply.read, partial(_read, link, self._transport.connection.name))
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
         arguments = self.request(function, args)["params"]["arguments"]
@@ -91,6 +102,9 @@ class McpSource:
         return {"method": "tools/call", "params": {"name": function.name, "arguments": arguments}}
 
     def identity(self, _function: Function) -> str:
+        return self._identity()
+
+    def _identity(self) -> str:
         """Return a hash of the folder and the environment in which a command runs, or would be started now."""
         is_running = self._link is not None and self._link.is_usable
         return self._started_in if is_running else self._start()
@@ -171,8 +185,8 @@ async def _imported() -> Any:
         ) from None
 
 
-async def _list(link: Link, ask: Ask) -> ReadCatalog:
-    """Return what reads the tools of all pages."""
+async def _list(link: Link, ask: Ask) -> tuple[Link, bytes]:
+    """Return the tools of all pages, for `_read`."""
     ask.max_bytes = min(ask.max_bytes, _MAX_LISTING)
     tools = []
     cursor = None
@@ -184,32 +198,39 @@ async def _list(link: Link, ask: Ask) -> ReadCatalog:
             raise too_large(_MAX_LISTING)
         if cursor is None or len(tools) > _MOST_TOOLS:
             break
-    return partial(_read, link, tools, is_cut=cursor is not None)
+    listed = {"server": link.server, "tools": tools, "is_cut": cursor is not None}
+    return link, (await asyncio.to_thread(json.dumps, listed)).encode()
 
 
-def _read(link: Link, tools: list[Any], *, is_cut: bool) -> Catalog:
+async def _received(reply: Reply, _request: Request) -> Reply:
+    return reply
+
+
+def _read(link: Link | None, source: str, data: bytes) -> Catalog:
     """Return the functions of listed tools; those that can't be one are left out with one warning."""
+    listed = json.loads(data)
+    tools = listed["tools"]
     functions = {}
-    link.tasks = set()
+    tasks = set()
     left_out = []
     for tool in tools[:_MOST_TOOLS]:
-        function = _function(tool, link.server)
+        function = _function(tool, listed["server"])
         if function is None or function.name in functions:
             left_out.append(quote(tool.get("name") if isinstance(tool, dict) else tool, 40))
         else:
             functions[function.name] = function
             if only(dict, tool.get("execution")).get("taskSupport") == "required":
-                link.tasks.add(function.name)
+                tasks.add(function.name)
     if left_out:
         names = some(left_out, _MOST_NAMES)
         warn(
-            f"Left out tools of {link.name} that are listed twice or have no valid name and inputSchema: {names}."
+            f"Left out tools of {source} that are listed twice or have no valid name and inputSchema: {names}."
         )
-    if is_cut or len(tools) > _MOST_TOOLS:
-        warn(
-            f"{link.name} lists more tools than these {len(functions):,}; the others are left out."
-        )
-    link.functions = functions
+    if listed["is_cut"] or len(tools) > _MOST_TOOLS:
+        warn(f"{source} lists more tools than these {len(functions):,}; the others are left out.")
+    if link is not None:
+        link.functions = functions
+        link.tasks = tasks
     return Catalog(functions.values())
 
 
@@ -268,7 +289,8 @@ async def _call(
 ) -> tuple[bytes, str]:
     if link.functions is None:
         with collect_warnings([]):
-            await asyncio.to_thread(await _list(link, type(ask)()))
+            _, listed = await _list(link, type(ask)())
+            await asyncio.to_thread(_read, link, link.name, listed)
     now = (link.functions or {}).get(function.name)
     if now is None:
         raise NotFoundError(
