@@ -110,13 +110,11 @@ class KeptRecords:
     def find(self, user: int, id_: str) -> KeptRun | None:
         return next(iter(self._runs("r.user = ? AND r.id = ?", user, id_)), None)
 
-    def of_user(
-        self, user: int, state: str | None, since: float | None, key: str | None
-    ) -> list[KeptRun]:
+    def of_user(self, user: int, state: str | None, since: float) -> list[KeptRun]:
         """Return a user's runs, the newest first."""
-        condition = """r.user = ?1 AND (?2 IS NULL OR r.state = ?2) AND (?3 IS NULL OR r.made >= ?3)
-            AND (?4 IS NULL OR r.id = ?4) ORDER BY r.number DESC LIMIT ?5"""
-        return self._runs(condition, user, state, since, key, _MOST_LISTED)
+        condition = """r.user = ?1 AND (?2 IS NULL OR r.state = ?2) AND r.made >= ?3
+            ORDER BY r.number DESC LIMIT ?4"""
+        return self._runs(condition, user, state, since, _MOST_LISTED)
 
     def position(self, run: KeptRun) -> int:
         """Return the place of a waiting run among all that wait, from 1."""

@@ -272,15 +272,19 @@ class KeptRuns:
         state = query.get("state")
         if state not in (None, *kept_records.STATES):
             raise RequestError(400, f"state is one of {quoted_list(kept_records.STATES)}.")
-        since = None
+        since = 0.0
         if "since" in query:
             try:
                 since = datetime.fromisoformat(query["since"]).astimezone(UTC).timestamp()
             except (ValueError, OverflowError):
                 text = "since is not a time. Send one such as 2025-03-04T12:00:00Z."
                 raise RequestError(400, text) from None
-        listing = self._records.of_user
-        runs = await asyncio.to_thread(listing, user.id, state, since, query.get("key"))
+        runs = []
+        if "key" not in query:
+            runs = await asyncio.to_thread(self._records.of_user, user.id, state, since)
+        # Also one that has no row yet.
+        elif run := await self._found(user.id, query["key"]):
+            runs = [run] if state in (None, run.state) and run.made >= since else []
         return JSONResponse({"runs": [self._description(run) for run in runs]})
 
     async def _look(self, request: Request) -> Response:
@@ -399,6 +403,7 @@ class KeptRuns:
             "Args": msgspec.json.decode(run.args),
             "made": _utc(run.made),
             "ended": _utc(run.ended),
+            "progress": None,  # functions can't tell it yet
             "seconds": run.seconds,
             "rows": run.rows,
             "bytes": run.size,

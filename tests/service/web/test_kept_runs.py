@@ -141,6 +141,37 @@ def test_a_run_that_ends_in_time_is_answered_as_always_and_another_one_is_kept(
 
 
 @pytest.mark.fault(164)
+def test_a_run_is_found_by_its_key_from_its_first_moment(
+    keeping: Callable[..., Kept],
+) -> None:
+    """Also by its state, while its first caller still waits for it, and after it has ended in time."""
+    held = Held()
+    kept = keeping(held.published())
+    replies = []
+    waiting = threading.Thread(
+        target=lambda: replies.append(kept.prefer("Held", "key-00000001", 20))
+    )
+    waiting.start()
+    assert held.begun.wait(60)
+    for query, states in {
+        "key=key-00000001": ["running"],
+        "key=key-00000001&state=running": ["running"],
+        "key=key-00000001&state=done": [],
+        "key=key-00000001&since=2999-01-01": [],
+        "key=key-00000002": [],
+    }.items():
+        [runs] = kept.ask("GET", f"{RUNS}?{query}").json().values()
+        assert [run["state"] for run in runs] == states
+    assert not kept.ask("GET", f"{RUNS}?key=key-00000001", "u").json()["runs"]
+    held.go.set()
+    waiting.join()
+    [reply] = replies
+    assert reply.json()["body"] == '[{"n":1}]'
+    [run] = kept.ask("GET", f"{RUNS}?key=key-00000001").json()["runs"]
+    assert (run["state"], run["rows"], run["progress"]) == ("done", 1, None)
+
+
+@pytest.mark.fault(164)
 def test_a_run_whose_caller_left_goes_on_and_a_repeated_start_is_the_same_run(
     keeping: Callable[..., Kept],
 ) -> None:
@@ -416,7 +447,7 @@ def test_rows_and_files_are_brought_in_line_at_the_start(tmp_path: Path) -> None
     (kept.folder / "77").write_bytes(b"{}")
     (kept.folder / "78.part").write_bytes(b"{")
     again = kept.grants.kept_records(kept.folder, KeptLimits())
-    assert [run.id for run in again.of_user(1, None, None, None)] == ["key-00000001"]
+    assert [run.id for run in again.of_user(1, None, 0)] == ["key-00000001"]
     assert {path.name for path in kept.folder.iterdir() if path.suffix != ".lock"} == {"2"}
     assert oct((kept.folder / "2").stat().st_mode & 0o777) == "0o600"
     again.close()
