@@ -298,15 +298,18 @@ class Audit:
 
 _COLUMNS = ", ".join(AuditRecord._fields)
 _INSERT = f"INSERT INTO audit ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - no value is in it
-_FIND = f"""WITH wanted (who, what, how, since, until) AS (VALUES (?, ?, ?, ?, ?)) SELECT {_COLUMNS} FROM audit, wanted
+_FIND = f"""WITH wanted (who, what, how, since, until) AS (VALUES (?, ?, ?, ?, ?))
+    SELECT {_COLUMNS} FROM audit, wanted
     WHERE (who IS NULL OR who COLLATE NOCASE IN (user, target))
     AND (what IS NULL OR action = what OR action LIKE what || ' %')
-    AND (how IS NULL OR outcome = how) AND (since IS NULL OR time >= since) AND (until IS NULL OR time < until)
+    AND (how IS NULL OR outcome = how)
+    AND (since IS NULL OR time >= since) AND (until IS NULL OR time < until)
     ORDER BY id DESC LIMIT ?"""  # noqa: S608 - no value is in it
 _PRUNE = """DELETE FROM audit WHERE action = :action
     AND id <= (SELECT id FROM audit WHERE action = :action ORDER BY id DESC LIMIT 1 OFFSET :rows)"""
 _PUBLISHED = """SELECT target, detail FROM audit WHERE action = 'publish'
-    AND id IN (SELECT max(id) FROM audit WHERE action IN ('publish', 'unpublish') GROUP BY target)"""
+    AND id IN
+        (SELECT max(id) FROM audit WHERE action IN ('publish', 'unpublish') GROUP BY target)"""
 
 
 def utc(time: datetime) -> str:

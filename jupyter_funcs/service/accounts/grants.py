@@ -92,16 +92,15 @@ class Grants:
     def name_of(self, login: str) -> str | None:
         """Return the name of the user with a name or email, disabled or not."""
         rows = self._database.read(
-            "SELECT name FROM users WHERE folded = ? OR folded_email = ?",
-            folded(login),
-            folded(login),
+            "SELECT name FROM users WHERE folded = ?1 OR folded_email = ?1", folded(login)
         )
         return rows[0][0] if rows else None
 
     def user_of_password(self, login: str, password: str) -> User | None:
         """Return the user of an email or name and a password; equally slow where the user is unknown."""
-        query = "SELECT password, id, name FROM users WHERE (folded = ? OR folded_email = ?) AND NOT is_disabled"
-        rows = self._database.read(query, folded(login), folded(login))
+        query = """SELECT password, id, name FROM users
+            WHERE (folded = ?1 OR folded_email = ?1) AND NOT is_disabled"""
+        rows = self._database.read(query, folded(login))
         stored, *user = rows[0] if rows else (None,)
         is_right, renewed = passwords.verified(password, stored)
         if renewed:
@@ -112,7 +111,8 @@ class Grants:
         """Return the assets that are granted to a user or shared in their organisation, by id."""
         query = """SELECT a.id, a.name, a.at, a.is_shared
             FROM users u JOIN assets_at a ON a.organisation = u.organisation
-            WHERE u.id = ? AND (a.is_shared OR EXISTS (SELECT 1 FROM grants WHERE user = u.id AND asset = a.id))
+            WHERE u.id = ? AND (a.is_shared OR EXISTS
+                (SELECT 1 FROM grants WHERE user = u.id AND asset = a.id))
             ORDER BY a.id"""
         return tuple(_asset(*row) for row in self._database.read(query, user.id))
 
@@ -184,8 +184,8 @@ class Grants:
             number, spelled = _find_named(sql, "user", name)
             # Never earlier, even if the clock was set back: a revoked token stays revoked.
             sql.execute(
-                """UPDATE users SET is_disabled = coalesce(?, is_disabled), password = coalesce(?, password),
-                valid_from = max(valid_from, ?) WHERE id = ?""",
+                """UPDATE users SET is_disabled = coalesce(?, is_disabled),
+                password = coalesce(?, password), valid_from = max(valid_from, ?) WHERE id = ?""",
                 (is_disabled, password, time.time(), number),
             )
             self.audit.change(f"users {action}", spelled)
@@ -215,7 +215,8 @@ class Grants:
                     f"An asset {quoted(taken[0])} already exists in {quoted(taken[1])}. Choose another name."
                 )
             (number,) = sql.execute(
-                "INSERT INTO assets (organisation, name, folded, is_shared) VALUES (?, ?, ?, ?) RETURNING id",
+                """INSERT INTO assets (organisation, name, folded, is_shared) VALUES (?, ?, ?, ?)
+                RETURNING id""",
                 (_organisation_id(sql, organisation), name, folded(name), is_shared),
             ).fetchone()
             self.audit.change("assets add", name, "shared" if is_shared else None)
@@ -289,7 +290,8 @@ class Grants:
 
     def api_keys(self) -> list[ApiKey]:
         """Return all API keys, including expired ones, without their secrets."""
-        query = "SELECT k.id, u.name, k.label, k.made, k.ends FROM keys k JOIN users u ON u.id = k.user ORDER BY k.id"
+        query = """SELECT k.id, u.name, k.label, k.made, k.ends
+            FROM keys k JOIN users u ON u.id = k.user ORDER BY k.id"""
         return [ApiKey(*row) for row in self._database.read(query)]
 
     def add_key(self, user: str, *, label: str = "", days: float | None = None) -> str:
@@ -306,7 +308,8 @@ class Grants:
         with self._database.change() as sql:
             user_id, user_name = _find_named(sql, "user", user)
             (number,) = sql.execute(
-                "INSERT INTO keys (user, label, hash, made, ends) VALUES (?, ?, ?, ?, ?) RETURNING id",
+                """INSERT INTO keys (user, label, hash, made, ends) VALUES (?, ?, ?, ?, ?)
+                RETURNING id""",
                 (user_id, label, passwords.secret_hash(secret), made, ends),
             ).fetchone()
             self.audit.change("keys add", user_name, f"key {number}")
@@ -315,7 +318,8 @@ class Grants:
     def remove_key(self, number: int) -> None:
         with self._database.change() as sql:
             # As text, because SQLite refuses integers above 64 bits.
-            delete = "DELETE FROM keys WHERE id = ? RETURNING (SELECT name FROM users WHERE id = keys.user)"
+            delete = """DELETE FROM keys WHERE id = ?
+                RETURNING (SELECT name FROM users WHERE id = keys.user)"""
             owner = sql.execute(delete, (str(number),)).fetchone()
             if not owner:
                 raise SetupError(
@@ -393,15 +397,12 @@ def _organisation_id(sql: sqlite3.Connection, name: str) -> int:
 def _refuse_duplicate(sql: sqlite3.Connection, login: str) -> None:
     """Raise `SetupError` for a name or email that another user has: one could log in as the other."""
     row = sql.execute(
-        "SELECT name, folded FROM users WHERE folded = ? OR folded_email = ?",
-        [folded(login), folded(login)],
+        "SELECT name, folded = ?1 FROM users WHERE folded = ?1 OR folded_email = ?1",
+        [folded(login)],
     ).fetchone()
     if row:
-        name = quoted(row[0])
-        is_name = row[1] == folded(login)
-        what = (
-            f"A user {name} already exists"
-            if is_name
-            else f"{quoted(login)} is the email of {name}"
-        )
+        name, is_name = row
+        what = f"{quoted(login)} is the email of {quoted(name)}"
+        if is_name:
+            what = f"A user {quoted(name)} already exists"
         raise SetupError(f"{what}. Choose another name or email.")

@@ -103,9 +103,9 @@ class KeptRecords:
             Path(self._claim.name).unlink()
         self._claim.close()
 
-    def path(self, run: KeptRun) -> Path:
-        """Return the file of a result."""
-        return self._folder / str(run.number)
+    def path(self, number: int) -> Path:
+        """Return the file of the result of a run."""
+        return self._folder / str(number)
 
     def find(self, user: int, id_: str) -> KeptRun | None:
         return next(iter(self._runs("r.user = ? AND r.id = ?", user, id_)), None)
@@ -136,12 +136,13 @@ class KeptRecords:
 
     def begin(self, number: int) -> None:
         """Note that a run begins, before it does: it isn't started twice."""
-        with self._database.change() as sql:
-            sql.execute(_BEGIN, (time.time(), number))
+        self._change("state = 'running', began = ?, starts = starts + 1", time.time(), number)
 
-    def end(
-        self, number: int, state: str, about: Values, content: bytes | memoryview | None
-    ) -> str | None:
+    def _change(self, columns: str, *values: float) -> None:
+        with self._database.change() as sql:
+            sql.execute(f"UPDATE kept_runs SET {columns} WHERE number = ?", values)  # noqa: S608 - ours
+
+    def end(self, number: int, state: str, about: Values, content: bytes | None) -> str | None:
         """Note how a run ended, and write its result into a file; return why that isn't kept, if so."""
         note = None
         size = None if content is None else len(content)
@@ -165,12 +166,11 @@ class KeptRecords:
 
     def note_fetched(self, run: KeptRun) -> None:
         """Note that a result was fetched: if there is no room for others, it goes first."""
-        with suppress(SetupError), self._database.change() as sql:
-            sql.execute("UPDATE kept_runs SET is_fetched = 1 WHERE number = ?", (run.number,))
+        with suppress(SetupError):
+            self._change("is_fetched = 1", run.number)
 
     def ask_to_cancel(self, run: KeptRun) -> None:
-        with self._database.change() as sql:
-            sql.execute("UPDATE kept_runs SET wants_cancel = 1 WHERE number = ?", (run.number,))
+        self._change("wants_cancel = 1", run.number)
 
     def to_cancel(self) -> list[KeptRun]:
         """Return the runs of this process that are to be cancelled."""
@@ -225,7 +225,7 @@ class KeptRecords:
 
     def _after(self, run: KeptRun, safe: set[str]) -> tuple[str, str | None]:
         """Return what becomes of a run whose process has ended, and a note on it."""
-        if run.size is not None and self.path(run).exists():  # all but its row was written
+        if run.size is not None and self.path(run.number).exists():  # all but its row was written
             return (DONE if run.status == 200 else FAILED), None
         if run.wants_cancel:
             return CANCELLED, None
@@ -240,7 +240,8 @@ class KeptRecords:
             (self.limits.size_a_user, own, (number,)),
             (self.limits.size, "1", ()),
         ):
-            query = f"SELECT number, size, is_fetched FROM kept_runs WHERE size AND {whose} ORDER BY number"  # noqa: S608 - ours
+            query = f"""SELECT number, size, is_fetched FROM kept_runs
+                WHERE size AND {whose} ORDER BY number"""  # noqa: S608 - ours
             rows = sql.execute(query, values).fetchall()
             excess = sum(row[1] for row in rows) + size - most
             for other, taken, is_fetched in rows:
@@ -256,8 +257,8 @@ class KeptRecords:
                 )
         return None
 
-    def _write(self, number: int, content: bytes | memoryview) -> None:
-        path = self._folder / str(number)
+    def _write(self, number: int, content: bytes) -> None:
+        path = self.path(number)
         temporary = path.with_suffix(".part")
         temporary.unlink(missing_ok=True)  # of an earlier start
         file = create_locked(temporary, 0o600)
@@ -276,7 +277,7 @@ class KeptRecords:
 
     def _remove(self, numbers: Iterable[int]) -> None:
         for number in numbers:
-            (self._folder / str(number)).unlink(missing_ok=True)
+            self.path(number).unlink(missing_ok=True)
 
     def _clean(self) -> None:
         """Bring rows and files in line, and remove what processes that were killed have left."""
@@ -287,7 +288,7 @@ class KeptRecords:
             query = f"SELECT number, size AND NOT ({_UNFINISHED}) FROM kept_runs r"  # noqa: S608 - ours
             rows = dict(sql.execute(query))
             for number in rows.keys() - files:
-                if rows[number] and not (self._folder / str(number)).exists():
+                if rows[number] and not self.path(number).exists():
                     sql.execute("DELETE FROM kept_runs WHERE number = ?", (number,))
         self._remove(files - rows.keys())
 
@@ -313,7 +314,6 @@ _COLUMNS = ", ".join("u.name" if name == "user_name" else f"r.{name}" for name i
 _INSERT = """INSERT INTO kept_runs
     (user, id, function, args, form, typed, address, state, owner, made, began, starts)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING number"""
-_BEGIN = "UPDATE kept_runs SET state = 'running', began = ?, starts = starts + 1 WHERE number = ?"
 _ANNOUNCE = """UPDATE kept_runs
     SET status = :status, media_type = :media_type, warning = :warning, rows = :rows,
         size = :size, note = :note, seconds = :seconds

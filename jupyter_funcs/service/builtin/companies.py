@@ -7,7 +7,7 @@ import itertools
 from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.service.engine import calendar
 from jupyter_funcs.service.engine.tables import Brand, Company, DataSet, Kpi, Reference, Report
@@ -73,38 +73,16 @@ def _kpis() -> Iterator[Kpi]:
     volume = ("Volume", "Transaction Count")
     for panel, profile in itertools.product(PANELS, PROFILES):
         brands = tuple(sorted(profile.brands))
-        at = profile.company.symbol, panel.name
-        yield Kpi(
-            next(number),
-            "Net Sales",
-            *at,
-            "USD",
-            "Income Statement",
-            *sales,
-            brands,
-            is_primary=True,
-        )
-        yield Kpi(
-            next(number),
-            "Orders",
-            *at,
-            "Count",
-            "Operating Metrics",
-            *volume,
-            brands,
-            is_primary=False,
-        )
-        for brand in brands:
-            yield Kpi(
-                next(number),
-                f"{brand} Net Sales",
-                *at,
-                "USD",
-                "Segment Disclosure",
-                *sales,
-                (brand,),
-                is_primary=False,
-            )
+        rows: list[tuple[Any, ...]] = [
+            ("Net Sales", "USD", "Income Statement", *sales, brands, True),
+            ("Orders", "Count", "Operating Metrics", *volume, brands, False),
+            *(
+                (f"{brand} Net Sales", "USD", "Segment Disclosure", *sales, (brand,), False)
+                for brand in brands
+            ),
+        ]
+        for name, *facts in rows:
+            yield Kpi(next(number), name, profile.company.symbol, panel.name, *facts)
 
 
 KPIS = tuple(_kpis())

@@ -85,13 +85,7 @@ def card_spend(panel: int, profile: Profile) -> dict[str, Integers]:
     drift = _ONE + np.array(_GENERATION_DRIFT) * years // _YEAR
     people = np.array(_PANEL_GENERATIONS[panel]) * _PANEL_CARDS[panel] // _ONE
     level = cells * people // _ONE * days // _ONE * drift // _ONE
-    bell = (
-        bits(noise, 0, 16)
-        + bits(noise, 16, 16)
-        + bits(noise, 32, 16)
-        + bits(noise, 48, 16)
-        - 2 * 65_535
-    )
+    bell = sum(bits(noise, start, 16) for start in range(0, 64, 16)) - 2 * 65_535
     # Thousandths of a card are rounded at random, so that small cells keep their mean.
     cards = (
         (level * ((1 << 20) + bell * 11 // 8) >> 20) + (bits(small, 0, 16) * 1000 >> 16)
@@ -145,12 +139,8 @@ def _brand(profile: Profile, name: str) -> _Brand:
 
     # The first brand of a profile is the largest.
     place = profile.brands.index(name)
-    share = (
-        _ONE
-        * (len(profile.brands) - place)
-        * 2
-        // (len(profile.brands) * (len(profile.brands) + 1))
-    )
+    count = len(profile.brands)
+    share = _ONE * (count - place) * 2 // (count * (count + 1))
     regions = np.array(_REGION_SHARES) * between(6_000, 14_000, len(companies.REGIONS)) // _ONE
     generations = between(7_000, 13_000, len(companies.GENERATIONS))
     cells = (

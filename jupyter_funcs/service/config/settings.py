@@ -96,6 +96,9 @@ def _memory(text: Any) -> str:
     return text
 
 
+Memory = Annotated[ByteSize, BeforeValidator(_memory)]
+
+
 class Server(Section):
     """The section ``[server]``: addresses, limits and logs."""
 
@@ -116,8 +119,8 @@ class Server(Section):
     idle_seconds: float = Field(default=3600, gt=0)
     stop_seconds: float = Field(default=10, ge=0, le=3600)
     keep_days: float = Field(default=_KEPT.days, ge=0, le=3652)
-    keep_size: Annotated[ByteSize, BeforeValidator(_memory)] = ByteSize(_KEPT.size)
-    keep_size_a_user: Annotated[ByteSize, BeforeValidator(_memory)] = ByteSize(_KEPT.size_a_user)
+    keep_size: Memory = ByteSize(_KEPT.size)
+    keep_size_a_user: Memory = ByteSize(_KEPT.size_a_user)
     log: Literal["text", "json"] = "text"
 
     @model_validator(mode="after")
@@ -139,7 +142,7 @@ class Functions(Section):
     entry_points: bool = False
     readable: FilePaths = ()
     variables: Names = ()
-    memory_limit: Annotated[ByteSize, BeforeValidator(_memory)] = ByteSize(4 * 10**9)
+    memory_limit: Memory = ByteSize(4 * 10**9)
     asset: Name = "Panel data"
 
 

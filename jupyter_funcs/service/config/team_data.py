@@ -266,7 +266,9 @@ class _Loader:
         rows = self._company_rows()
 
         def text(symbol: str, use: str) -> str:
-            return rows[symbol].text(use) if symbol in rows else ""
+            if symbol in rows:
+                return rows[symbol].text(use)
+            return ""
 
         ends = {symbol: text(symbol, "fiscal_year_end") for symbol in self._days}
         if rule := self.data.calendar.rule:
@@ -313,22 +315,15 @@ class _Loader:
         ]
 
     def _company_rows(self) -> Mapping[str, Row]:
-        section = self.data.companies
-        key = ("data", "companies")
-        if not section:
-            return {}
         rows: dict[str, Row] = {}
-        for row in self.tables.small(key, section, ("symbol",)):
+        for row in self.tables.small(("data", "companies"), self.data.companies, ("symbol",)):
             if rows.setdefault(symbol := row.text("symbol"), row) is not row:
                 row.fail(f"{quoted(symbol)} appears twice. Use one row per company.")
         return rows
 
     def _kpis(self) -> list[Kpi]:
-        section = self.data.kpis
         key = ("data", "kpis")
-        if not section:
-            return []
-        rows = self.tables.small(key, section, ("symbol", "name"))
+        rows = self.tables.small(key, self.data.kpis, ("symbol", "name"))
         kpis = [
             self._kpi(number, row)
             for number, row in enumerate(rows, 1)

@@ -67,7 +67,9 @@ class TeamTables(contextlib.ExitStack):
         except TeamDataError as error:
             self.settings.fail((*key, "parquet" if section.parquet else "table"), str(error))
 
-    def small(self, key: Key, section: SmallTable, required: Collection[str]) -> list[Row]:
+    def small(self, key: Key, section: SmallTable | None, required: Collection[str]) -> list[Row]:
+        if not section:
+            return []
         if not section.csv:
             opened, label = self.open(key, section)
             names = list(opened.table.columns)

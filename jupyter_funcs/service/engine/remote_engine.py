@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
+    from jupyter_funcs.service.engine.calls import Executable
+    from jupyter_funcs.service.engine.duckdb_engine import Check
     from jupyter_funcs.service.engine.tables import Cards, Reference
 
     Run = Callable[[EngineConnection], pa.Table]
@@ -150,7 +152,7 @@ class RemoteEngine(DuckDBEngine):
         """Begin a call."""
         return RemoteEngineCall(self)
 
-    def data(self, check: Callable[[], None]) -> EngineData:  # noqa: ARG002 - the base's
+    def data(self, check: Check) -> EngineData:  # noqa: ARG002 - the base's
         """Return what another process needs to run queries that read no card spend."""
         return self._data(None)
 
@@ -163,7 +165,7 @@ class RemoteEngine(DuckDBEngine):
         self.connections.close()
         super().close()
 
-    def table(self, name: str, check: Callable[[], None] = lambda: None) -> ir.Table:
+    def table(self, name: str, check: Check = lambda: None) -> ir.Table:
         """Return an unbound table; connects first if it is card spend."""
         if name == "cards":
             return self.card_spend()[1]
@@ -231,21 +233,21 @@ class RemoteEngineCall(DuckDBCall):
         """The other engine's dialect, as ibis names it."""
         return self.engine.dialect
 
-    def _fetched(self, result: ir.Expr | Query | Compiled, *, or_table: bool = False) -> Any:  # noqa: ARG002 - see below
+    def _fetched(self, result: Executable, *, or_table: bool = False) -> Any:  # noqa: ARG002 - below
         # Always rows: the columns of another engine may be of any type.
         run = self._remote(result)
         if run is None:
             return super()._fetched(result)
         return self._run(run).to_pylist()
 
-    def arrow(self, result: ir.Expr | Query | Compiled) -> pa.Table:
+    def arrow(self, result: Executable) -> pa.Table:
         """Execute an expression or a query and return an Arrow table."""
         run = self._remote(result)
         if run is None:
             return super().arrow(result)
         return self._run(run)
 
-    def _remote(self, result: ir.Expr | Query | Compiled) -> Run | None:
+    def _remote(self, result: Executable) -> Run | None:
         """Return what runs something on the other engine; `None` if that isn't needed."""
         import ibis
 

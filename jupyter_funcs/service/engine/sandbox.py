@@ -27,7 +27,6 @@ OWN = "own"
 _FILES = "card_files"
 _DUCKDB_TYPES = {
     "string": "VARCHAR",
-    "boolean": "BOOLEAN",
     "date": "DATE",
     "int64": "BIGINT",
     "int32": "INTEGER",

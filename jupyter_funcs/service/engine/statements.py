@@ -33,72 +33,83 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
+    from jupyter_funcs.service.engine.calls import Executable
+
 # The built-in functions have a few dozen shapes, most of them rare.
 _MOST_CACHED = 256
 # What a query may consist of besides operators, as classes of sqlglot.
 _NODES = """
-Abs Alias Aliases All And Any Array ArrayContainsAll ArrayOverlaps AtTimeZone Between Boolean Bracket CTE Case
-Cast Collate Column ColumnDef Comprehension Concat Cube CurrentDate CurrentTime CurrentTimestamp DataType DataTypeParam
-Distinct Except Exists Extract Fetch Filter From Group GroupingSets Having Identifier If IgnoreNulls In Intersect
-Interval IntervalSpan JSONExtract JSONExtractScalar Join Lambda Lateral Limit LimitOptions Literal Localtime
-Localtimestamp Map Null Offset Or Order Ordered Placeholder Pow PositionalColumn Qualify RawString Rollup
-Select Slice Star StartsWith StrPosition Struct Subquery Substring Table TableAlias TableSample ToMap Trim TryCast Tuple
-Union Unnest Values Var Where Window WindowSpec WithinGroup
+Abs Alias Aliases All And Any Array ArrayContainsAll ArrayOverlaps AtTimeZone Between Boolean
+Bracket CTE Case Cast Collate Column ColumnDef Comprehension Concat Cube CurrentDate CurrentTime
+CurrentTimestamp DataType DataTypeParam Distinct Except Exists Extract Fetch Filter From Group
+GroupingSets Having Identifier If IgnoreNulls In Intersect Interval IntervalSpan JSONExtract
+JSONExtractScalar Join Lambda Lateral Limit LimitOptions Literal Localtime Localtimestamp Map Null
+Offset Or Order Ordered Placeholder Pow PositionalColumn Qualify RawString Rollup Select Slice Star
+StartsWith StrPosition Struct Subquery Substring Table TableAlias TableSample ToMap Trim TryCast
+Tuple Union Unnest Values Var Where Window WindowSpec WithinGroup
 """
 # The functions of DuckDB that depend on nothing but their arguments, the time or chance. All others are refused, so
 # also those that a new release adds.
 _FUNCTIONS = """
-abs acos age aggregate ago any_value apply approx_count_distinct approx_quantile approx_top_k arg_max arg_max_null
-arg_min arg_min_null argmax argmin array array_agg array_append array_concat array_contains array_distinct array_extract
-array_filter array_has array_has_all array_has_any array_intersect array_length array_position array_prepend
-array_reverse array_reverse_sort array_slice array_sort array_to_string array_transform array_unique array_value
-array_zip ascii asin atan atan2 avg base64 bin bit_and bit_count bit_length bit_or bit_xor bitstring bitstring_agg
-bool_and bool_or cardinality cbrt ceil ceiling char_length character_length chr coalesce columns concat concat_ws
-contains corr cos cot count count_if countif covar_pop covar_samp cume_dist current_date current_timestamp
-damerau_levenshtein date_add date_diff date_part date_sub date_trunc datediff datepart datetrunc day dayname dayofmonth
-dayofweek dayofyear days_in_month decode degrees dense_rank element_at encode ends_with entropy epoch epoch_ms epoch_ns
-epoch_us even exp extract factorial fdiv filter first first_value flatten floor fmod format format_bytes from_base64
-from_hex from_json gcd generate_series geomean get_current_timestamp grade_up greatest group_concat grouping grouping_id
-hamming hash hex histogram hour if ifnull instr isfinite isinf isnan isodow isoyear jaro_similarity
-jaro_winkler_similarity json json_array json_array_length json_contains json_exists json_extract json_extract_path
-json_extract_path_text json_extract_string json_keys json_merge_patch json_object json_transform json_type json_valid
-json_value kurtosis kurtosis_pop lag last last_day last_value lcase lcm lead least left len length levenshtein list
-list_aggregate list_any_value list_append list_apply list_avg list_bool_and list_bool_or list_cat list_concat
-list_contains list_count list_distinct list_extract list_filter list_first list_has list_has_all list_has_any
-list_indexof list_intersect list_last list_max list_median list_min list_mode list_position list_prepend list_reduce
-list_resize list_reverse list_reverse_sort list_select list_slice list_sort list_string_agg list_sum list_transform
-list_unique list_value list_where list_zip listagg ln log log10 log2 lower lpad ltrim mad make_date make_time
-make_timestamp make_timestamp_ns make_timestamptz map map_concat map_contains map_entries map_extract map_from_entries
-map_keys map_values max max_by md5 mean median microsecond millisecond min min_by minute mod mode month monthname
-nanosecond now nth_value ntile nullif percent_rank percentile_cont percentile_disc pi position pow power prefix printf
-product quantile quantile_cont quantile_disc quarter radians random range rank reduce regexp_escape regexp_extract
-regexp_extract_all regexp_full_match regexp_matches regexp_replace regexp_split_to_array regr_intercept regr_r2
-regr_slope repeat replace reverse right round row row_number rpad rtrim second sem sha1 sha256 sign sin skewness split
-split_part sqrt starts_with stddev stddev_pop stddev_samp str_split str_split_regex strftime string_agg string_split
-string_split_regex string_to_array strip_accents strlen strpos strptime struct_extract struct_insert struct_pack substr
-substring suffix sum tan time_bucket timezone to_base to_base64 to_days to_hex to_hours to_json to_microseconds
-to_milliseconds to_minutes to_months to_quarters to_seconds to_timestamp to_weeks to_years today translate trim trunc
-try try_strptime typeof ucase unhex unicode unnest upper url_decode url_encode uuid var_pop var_samp variance week
-weekday weekofyear xor year yearweek
+abs acos age aggregate ago any_value apply approx_count_distinct approx_quantile approx_top_k
+arg_max arg_max_null arg_min arg_min_null argmax argmin array array_agg array_append array_concat
+array_contains array_distinct array_extract array_filter array_has array_has_all array_has_any
+array_intersect array_length array_position array_prepend array_reverse array_reverse_sort
+array_slice array_sort array_to_string array_transform array_unique array_value array_zip ascii asin
+atan atan2 avg base64 bin bit_and bit_count bit_length bit_or bit_xor bitstring bitstring_agg
+bool_and bool_or cardinality cbrt ceil ceiling char_length character_length chr coalesce columns
+concat concat_ws contains corr cos cot count count_if countif covar_pop covar_samp cume_dist
+current_date current_timestamp damerau_levenshtein date_add date_diff date_part date_sub date_trunc
+datediff datepart datetrunc day dayname dayofmonth dayofweek dayofyear days_in_month decode degrees
+dense_rank element_at encode ends_with entropy epoch epoch_ms epoch_ns epoch_us even exp extract
+factorial fdiv filter first first_value flatten floor fmod format format_bytes from_base64 from_hex
+from_json gcd generate_series geomean get_current_timestamp grade_up greatest group_concat grouping
+grouping_id hamming hash hex histogram hour if ifnull instr isfinite isinf isnan isodow isoyear
+jaro_similarity jaro_winkler_similarity json json_array json_array_length json_contains json_exists
+json_extract json_extract_path json_extract_path_text json_extract_string json_keys json_merge_patch
+json_object json_transform json_type json_valid json_value kurtosis kurtosis_pop lag last last_day
+last_value lcase lcm lead least left len length levenshtein list list_aggregate list_any_value
+list_append list_apply list_avg list_bool_and list_bool_or list_cat list_concat list_contains
+list_count list_distinct list_extract list_filter list_first list_has list_has_all list_has_any
+list_indexof list_intersect list_last list_max list_median list_min list_mode list_position
+list_prepend list_reduce list_resize list_reverse list_reverse_sort list_select list_slice list_sort
+list_string_agg list_sum list_transform list_unique list_value list_where list_zip listagg ln log
+log10 log2 lower lpad ltrim mad make_date make_time make_timestamp make_timestamp_ns
+make_timestamptz map map_concat map_contains map_entries map_extract map_from_entries map_keys
+map_values max max_by md5 mean median microsecond millisecond min min_by minute mod mode month
+monthname nanosecond now nth_value ntile nullif percent_rank percentile_cont percentile_disc pi
+position pow power prefix printf product quantile quantile_cont quantile_disc quarter radians random
+range rank reduce regexp_escape regexp_extract regexp_extract_all regexp_full_match regexp_matches
+regexp_replace regexp_split_to_array regr_intercept regr_r2 regr_slope repeat replace reverse right
+round row row_number rpad rtrim second sem sha1 sha256 sign sin skewness split split_part sqrt
+starts_with stddev stddev_pop stddev_samp str_split str_split_regex strftime string_agg string_split
+string_split_regex string_to_array strip_accents strlen strpos strptime struct_extract struct_insert
+struct_pack substr substring suffix sum tan time_bucket timezone to_base to_base64 to_days to_hex
+to_hours to_json to_microseconds to_milliseconds to_minutes to_months to_quarters to_seconds
+to_timestamp to_weeks to_years today translate trim trunc try try_strptime typeof ucase unhex
+unicode unnest upper url_decode url_encode uuid var_pop var_samp variance week weekday weekofyear
+xor year yearweek
 """
 # What ibis writes for Spark, ClickHouse and PostgreSQL besides these: functions, as sqlglot or the engine names them.
 _OTHER_FUNCTIONS = """
-accuratecast accuratecastornull array_max array_min array_remove array_repeat array_union arrayenumerate arrayfilter
-arrayflatten arrayintersect arraymap arrayreduce arrays_zip arraystringconcat arrayzip bitand bitnot bitor
-bitshiftleft bitshiftright bitwise_and_agg bitwise_or_agg bitwise_xor_agg bitxor countdistinct countequal cutfragment
-date_bin date_from_parts decode_case domain e empty explode exploding_generate_series extractgroups
-extracturlparameter fragment generateuuidv4 grouparray hashfloat4extended hashfloat8extended hashint2extended
-hashint4extended hashint8extended hashtextextended indexof initcap intdivorzero isinfinite isnotnull isnull
-j_s_o_n_b_object_agg json_format jsonb_contains jsonb_each jsonb_extract_path jsonb_extract_path_text
-jsonb_object_keys leftpadutf8 lengthutf8 make_interval map_contains_key mapcontains mapkeys mapupdate mapvalues nanvl
-netloc notempty pad parsedatetime64besteffort parsedatetimebesteffort path pathfull pg_typeof protocol
-quantileexactexclusive querystring regexp_like regexp_match regexp_split reinterpretasint64 replaceall
-replaceregexpall rightpadutf8 sha2 siphash64 stddevpop stddevsamp str_to_time str_to_unix time time_from_parts
-time_str_to_time time_to_str timestamp_from_parts timestamp_trunc timestampdiff to_jsonb todate todatetime
-todatetime64 todayofmonth todayofweek todayofyear todecimal128 todecimal256 todecimal32 todecimal64 tohour toipv4
-toipv6 toisoweek toisoyear tominute tomonth toquarter torelativesecondnum tosecond tostartofinterval tostring
-totimezone tounixtimestamp64micro tounixtimestamp64milli toyear transform ts_or_ds_to_date uniqhll12 unix_to_str
-unix_to_time varpop varsamp
+accuratecast accuratecastornull array_max array_min array_remove array_repeat array_union
+arrayenumerate arrayfilter arrayflatten arrayintersect arraymap arrayreduce arrays_zip
+arraystringconcat arrayzip bitand bitnot bitor bitshiftleft bitshiftright bitwise_and_agg
+bitwise_or_agg bitwise_xor_agg bitxor countdistinct countequal cutfragment date_bin date_from_parts
+decode_case domain e empty explode exploding_generate_series extractgroups extracturlparameter
+fragment generateuuidv4 grouparray hashfloat4extended hashfloat8extended hashint2extended
+hashint4extended hashint8extended hashtextextended indexof initcap intdivorzero isinfinite isnotnull
+isnull j_s_o_n_b_object_agg json_format jsonb_contains jsonb_each jsonb_extract_path
+jsonb_extract_path_text jsonb_object_keys leftpadutf8 lengthutf8 make_interval map_contains_key
+mapcontains mapkeys mapupdate mapvalues nanvl netloc notempty pad parsedatetime64besteffort
+parsedatetimebesteffort path pathfull pg_typeof protocol quantileexactexclusive querystring
+regexp_like regexp_match regexp_split reinterpretasint64 replaceall replaceregexpall rightpadutf8
+sha2 siphash64 stddevpop stddevsamp str_to_time str_to_unix time time_from_parts time_str_to_time
+time_to_str timestamp_from_parts timestamp_trunc timestampdiff to_jsonb todate todatetime
+todatetime64 todayofmonth todayofweek todayofyear todecimal128 todecimal256 todecimal32 todecimal64
+tohour toipv4 toipv6 toisoweek toisoyear tominute tomonth toquarter torelativesecondnum tosecond
+tostartofinterval tostring totimezone tounixtimestamp64micro tounixtimestamp64milli toyear transform
+ts_or_ds_to_date uniqhll12 unix_to_str unix_to_time varpop varsamp
 """
 _NODE_NAMES = frozenset(_NODES.split())
 _FUNCTION_NAMES = frozenset(_FUNCTIONS.split())
@@ -442,9 +453,7 @@ class Statements:
         self._names = names
         self._known: dict[tuple[Hashable, ...], tuple[str, pa.Schema]] = {}
 
-    def compile(
-        self, result: ir.Expr | Query | Compiled, table: Callable[[str], ir.Table]
-    ) -> Statement:
+    def compile(self, result: Executable, table: Callable[[str], ir.Table]) -> Statement:
         """Compile an expression or a query; `table` looks up the tables by name. Compiled SQL is only checked."""
         if isinstance(result, Compiled):
             return Statement(

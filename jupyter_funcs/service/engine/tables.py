@@ -167,14 +167,12 @@ class Reference:
     def symbol(self, text: str) -> str:
         """Return a symbol, matched whole or by an unambiguous ticker; raises `ValueError`."""
         symbols = self._names["companies"]
-        if whole := symbols.get(text) or symbols.get(_folded(text)):
-            return whole
-        by_ticker = self._tickers.get(_folded(text), [])
+        by_ticker = self._tickers.get(_folded(text))
+        if not by_ticker or _folded(text) in symbols:
+            return _match(text, symbols)
         if len(by_ticker) > 1:
             raise ValueError(f"is the ticker of {quoted_list(by_ticker)}; use one of these.")
-        if by_ticker:
-            return by_ticker[0]
-        return _match(text, symbols)
+        return by_ticker[0]
 
     def owner(self, brand: str) -> str:
         """Return the symbol of the company that owns a brand."""

@@ -124,10 +124,12 @@ class PublishedFunction:
 
     def _unknown(self, args: Values) -> Messages:
         names = [parameter.name for parameter in self.parameters]
-        takes = f"It takes {quoted_list(names)}." if names else "It takes no arguments."
         unknown = [name for name in args if name not in names][:_MAX_UNKNOWN]
+        takes = quoted_list(names) or "no arguments"
         return {
-            name: [f"{self.name} has no argument {quoted(name)}.{suggestion(name, names)} {takes}"]
+            name: [
+                f"{self.name} has no argument {quoted(name)}.{suggestion(name, names)} It takes {takes}."
+            ]
             for name in unknown
         }
 
@@ -194,28 +196,16 @@ def function(  # noqa: PLR0913 - each is a fact of its own
     ... def get_panels(call: Call) -> Table:
     ...     '''List the panel data sets.'''
     """
-    publish = functools.partial(
-        _published, name=name, asset=asset, group=group, rules=rules, read_only=read_only
-    )
-    return publish(python) if python else publish
-
-
-def _published(  # noqa: PLR0913 - as above
-    python: Callable[..., Any],
-    *,
-    name: str | None,
-    asset: str,
-    group: str | None,
-    rules: Sequence[Any],
-    read_only: bool,
-) -> PublishedFunction:
-    code = getattr(written(python), "__code__", None)
+    if python is None:
+        return functools.partial(
+            function, name=name, asset=asset, group=group, rules=rules, read_only=read_only
+        )
     own_name = name_of(python)
-    place = (
-        f"{code.co_filename}, line {code.co_firstlineno}"
-        if code
-        else f"{getattr(python, '__module__', None)}"
-    )
+    if name is None:
+        name = title(own_name)
+    place = str(getattr(python, "__module__", None))
+    if code := getattr(written(python), "__code__", None):
+        place = f"{code.co_filename}, line {code.co_firstlineno}"
     try:
         parameters = declared(python)
     except TypeError as error:
@@ -239,7 +229,7 @@ def _published(  # noqa: PLR0913 - as above
         _, help_ = about.params.get(parameter.name, ("", ""))
         parameters_read.append(read_parameter(f"{place}: {own_name}", typed, help_))
     return PublishedFunction(
-        name=title(own_name) if name is None else name,
+        name=name,
         description=" ".join(about.text.split()),
         asset=asset,
         group=group,
@@ -276,13 +266,13 @@ def all_rules(place: str, annotations: Values, rules: Sequence[Any] = ()) -> tup
         if isinstance(marker, AtLeastOne)
     ]
     rules = tuple(dict.fromkeys([*rules, *in_annotations]))
-    for rule in rules:
-        for name in rule.names if isinstance(rule, AtLeastOne) else ():
-            if name not in annotations:
-                raise SetupError(
-                    f"{place} has no parameter {quoted(name)}.{suggestion(name, annotations)}\n"
-                    "Fix the name in AtLeastOne."
-                )
+    names = (name for rule in rules if isinstance(rule, AtLeastOne) for name in rule.names)
+    for name in names:
+        if name not in annotations:
+            raise SetupError(
+                f"{place} has no parameter {quoted(name)}.{suggestion(name, annotations)}\n"
+                "Fix the name in AtLeastOne."
+            )
     return rules
 
 
@@ -294,12 +284,8 @@ def _markers(annotation: Any) -> Iterable[Any]:
 
 
 def _is_call(first: inspect.Parameter) -> bool:
-    kind = (
-        first.annotation
-        if isinstance(first.annotation, str)
-        else getattr(first.annotation, "__name__", "")
-    )
-    return first.name == "call" or kind.rpartition(".")[2] == "Call"
+    kind = getattr(first.annotation, "__name__", first.annotation)
+    return first.name == "call" or str(kind).rpartition(".")[2] == "Call"
 
 
 def same_name(first: PublishedFunction, other: PublishedFunction) -> SetupError:
@@ -370,6 +356,7 @@ class Registry:
         self, number: int, first: int, published: PublishedFunction, asset: Asset, reference: Any
     ) -> JsonObject:
         author = published.author or self._author
+        own = {"returns": published.returns, "readOnly": published.read_only}
         return {
             "id": number,
             "name": published.name,
@@ -404,8 +391,7 @@ class Registry:
             "type": None,
             "source": None,
             "context": None,
-            **({"returns": published.returns} if published.returns else {}),
-            **({"readOnly": True} if published.read_only else {}),
+            **{name: value for name, value in own.items() if value},
         }
 
 

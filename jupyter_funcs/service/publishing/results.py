@@ -86,7 +86,10 @@ def encoded(
         return ReplyContent(ARROW, stream(records), records.num_rows)
     text, lost = _encoded(records)
     content = msgspec.json.encode({"error": None, "body": text.decode()})
-    return ReplyContent(JSON, content, len(records) if isinstance(records, list) else None, lost)
+    rows = None
+    if isinstance(records, list):
+        rows = len(records)
+    return ReplyContent(JSON, content, rows, lost)
 
 
 def stream(table: pa.Table) -> bytes:
@@ -134,8 +137,7 @@ def arrow(result: Any, call: Call | None = None) -> pa.Table:
             raise ResultError(
                 f"The result can't be converted to Arrow: {error.args[-1]}."
             ) from error
-    records = _rows_of(table)
-    records = records if isinstance(records, list) else [{SCALAR: records}]
+    records = _records(_rows_of(table))
     columns = {}
     for name in dict.fromkeys(name for record in records for name in record):
         try:
@@ -157,14 +159,26 @@ def _is_table(result: Any) -> bool:
 def _rows_of(result: Any) -> Any:
     """Return a result of `tabular` as a list of records, or as a scalar."""
     if _is_table(result):
-        check_size(len(result), result.shape[1])
-        table = _flat(result) if hasattr(result, "iloc") else result
-        names = [*table.columns] if hasattr(result, "iloc") else table.column_names
-        _refuse_repeated(names)
-        return _rows({name: values_of(table[name]) for name in names})
+        check_size(*result.shape)
+        if hasattr(result, "iloc"):
+            result = _flat(result)
+            names = list(result.columns)
+        else:
+            names = result.column_names
+            _refuse_repeated(names)
+        return _rows({name: values_of(result[name]) for name in names})
     if isinstance(result, Mapping):
         return _rows_of_mapping(dict(result))
-    return _rows_of_items(result) if isinstance(result, list) else result
+    if isinstance(result, list):
+        return _rows_of_items(result)
+    return result
+
+
+def _records(rows: Any) -> list[dict[Any, Any]]:
+    """Return a scalar as a record, too."""
+    if isinstance(rows, list):
+        return rows
+    return [{SCALAR: rows}]
 
 
 def _rows_of_mapping(result: dict[Any, Any]) -> list[dict[Any, Any]]:
@@ -192,11 +206,13 @@ def _rows_of_items(items: list[Any]) -> list[Any]:
     return [{SCALAR: item} for item in items]
 
 
-def _column(values: Any) -> Sequence[Any] | None:
+def _column(values: Any) -> Any:
     """Return the values of a column, `None` for anything else."""
+    if getattr(values, "ndim", 0) == 1:  # a Series or an array
+        return values_of(values)
     if isinstance(values, list | tuple):
         return values
-    return values_of(values) if getattr(values, "ndim", 0) == 1 else None  # a Series or an array
+    return None
 
 
 def _rows(columns: dict[str, Sequence[Any]]) -> list[JsonObject]:
@@ -234,20 +250,18 @@ def _flat(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _column_name(name: Any) -> str:
-    return (
-        " ".join(str(part) for part in name if part != "") if isinstance(name, tuple) else str(name)
-    )
+    if isinstance(name, tuple):
+        return " ".join(str(part) for part in name if part != "")
+    return str(name)
 
 
 def _as_text(series: pd.Series) -> pd.Series:
     """Turn periods and intervals into text: JSON and most Arrow readers have no type for them."""
     import pandas as pd
 
-    kind = (
-        series.dtype.categories.dtype
-        if isinstance(series.dtype, pd.CategoricalDtype)
-        else series.dtype
-    )
+    kind = series.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        kind = kind.categories.dtype
     if isinstance(kind, pd.PeriodDtype | pd.IntervalDtype):
         return series.astype(object).map(str, na_action="ignore")
     return series
@@ -266,7 +280,8 @@ def _encoded(records: Any) -> tuple[bytes, int]:
     # Dates as YYYY-MM-DD, times in ISO 8601, decimals digit by digit, bytes in base64, NaN and infinities as null.
     try:
         if not isinstance(records, list):
-            check_bytes(len(records) if isinstance(records, str | bytes) else 0)
+            if isinstance(records, str | bytes):
+                check_bytes(len(records))
             return _piece(records)
         text = bytearray()
         lost = 0
@@ -282,9 +297,12 @@ def _encoded(records: Any) -> tuple[bytes, int]:
 
 def _piece(records: Any) -> tuple[bytes, int]:
     text = _ENCODER.encode(records)
-    has_decimals = b"NaN" in text or b"Infinity" in text  # text may have the same words
-    lost = infinite(records) if has_decimals or b"null" in text else 0
-    return _ENCODER.encode(_finite(records)) if has_decimals else text, lost
+    lost = 0
+    if any(word in text for word in _SIGNS_OF_INFINITY):
+        lost = infinite(records)
+    if any(word in text for word in _DECIMALS):
+        text = _ENCODER.encode(_finite(records))
+    return text, lost
 
 
 def _finite(value: Any) -> Any:
@@ -292,25 +310,28 @@ def _finite(value: Any) -> Any:
         return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(part) for part in value]
-    return None if hasattr(value, "is_finite") and not value.is_finite() else value
+    if hasattr(value, "is_finite") and not value.is_finite():
+        return None
+    return value
 
 
 def _encoding_error(records: Any, error: Exception) -> ResultError:
     """Find the column that can't be encoded."""
-    for number, record in enumerate(
-        records if isinstance(records, list) else [{SCALAR: records}], 1
-    ):
+    for number, record in enumerate(_records(records), 1):
         for name, value in record.items():
             try:
                 _ENCODER.encode({name: value})
             except (TypeError, ValueError, RecursionError) as of_one:
-                what = (
-                    "invalid Unicode" if isinstance(of_one, UnicodeError) else type(value).__name__
-                )
+                what = type(value).__name__
+                if isinstance(of_one, UnicodeError):
+                    what = "invalid Unicode"
                 return ResultError(
                     f"Column {quoted(name)} has {what} in row {number}, which can't be written as JSON."
                 )
     return ResultError(f"The result can't be written as JSON: {error}.")
 
 
+# Texts may have the same words.
+_DECIMALS = (b"NaN", b"Infinity")
+_SIGNS_OF_INFINITY = (b"null", *_DECIMALS)
 _ENCODER = msgspec.json.Encoder(decimal_format="number", enc_hook=plain)

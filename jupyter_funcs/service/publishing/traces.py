@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from jupyter_funcs.core.errors import SetupError
+from jupyter_funcs.core.text import exact
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -33,6 +36,13 @@ def redacted_trace(error: BaseException, arguments: Iterable[Any] | None) -> str
     return "\n".join(_lines(error, None if arguments is None else _hidden(arguments), set()))
 
 
+def reason(error: BaseException) -> str:
+    """Return what the operator learns of an error of the service: its text if that is for them, else its trace."""
+    if isinstance(error, SetupError):
+        return str(error)
+    return redacted_trace(error, None)
+
+
 def message_of(error: BaseException) -> str:
     """Return the message of an error as encodable text; empty if it can't be formatted."""
     try:
@@ -50,9 +60,11 @@ def _lines(error: BaseException, hidden: set[str] | None, seen: set[int]) -> Ite
         yield from _lines(cause, hidden, seen)
         yield "which led to:"
     yield from map(str.rstrip, traceback.format_tb(error.__traceback__))
-    message = _redacted(message_of(error), hidden) if hidden is not None else ""
-    yield f"{type(error).__qualname__}: {message}" if message else type(error).__qualname__
-    if hidden is not None:
+    kind = type(error).__qualname__
+    if hidden is None:
+        yield kind
+    else:
+        yield f"{kind}: {_redacted(message_of(error), hidden)}".removesuffix(": ")
         for line in "\n".join(getattr(error, "__notes__", ())).splitlines():
             text = line.lstrip()
             yield line[: len(line) - len(text)] + _redacted(text, hidden)
@@ -65,15 +77,13 @@ def _lines(error: BaseException, hidden: set[str] | None, seen: set[int]) -> Ite
 def _hidden(arguments: Iterable[Any]) -> set[str] | None:
     """Return the texts to hide; `None` if they are too many to search for."""
     texts = {_plain(text).casefold() for text in _texts(list(arguments))}
-    return (
-        None
-        if sum(map(len, texts)) > _MOST_TEXT
-        else {text for text in texts if len(text) >= _SHORTEST}
-    )
+    if sum(map(len, texts)) > _MOST_TEXT:
+        return None
+    return {text for text in texts if len(text) >= _SHORTEST}
 
 
 def _plain(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in " ".join(text.split()))
+    return exact(" ".join(text.split()), lambda _: "?")
 
 
 def _redacted(message: str, texts: set[str]) -> str:

@@ -32,6 +32,7 @@ import psutil
 
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import SetupError
+from jupyter_funcs.core.text import exact
 from jupyter_funcs.service.engine.calls import (
     MOST_BYTES,
     Call,
@@ -199,7 +200,7 @@ class Worker:
                 self._printed += len(printed)
                 if self._printed <= _MOST_PRINTED:
                     text = printed[:_LONGEST_LINE].decode(errors="replace").rstrip()
-                    log.info("%s", "".join(char if char.isprintable() else "?" for char in text))
+                    log.info("%s", exact(text, lambda _: "?"))
 
     def send(self, order: Any) -> None:
         """Send an order, or what a function asked for."""
@@ -561,7 +562,9 @@ class Workers:
             raise CallCancelledError
         match reply.kind:
             case "body":
-                media_type = results.ARROW if reply.text == results.ARROW else results.JSON
+                media_type = results.JSON
+                if reply.text == results.ARROW:
+                    media_type = results.ARROW
                 return ReplyContent(media_type, reply.content, reply.rows, reply.lost)
             case "expression":
                 return await self._queried(reply, call, order.form)

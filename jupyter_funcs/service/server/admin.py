@@ -102,10 +102,19 @@ def _token(options: Namespace) -> None:
         print(token)
 
 
+def config_option(config: Path | None) -> str:
+    """Return what names a configuration in a command for a shell."""
+    if config:
+        return f" --config {shlex.quote(str(config))}"
+    return ""
+
+
 def _time(text: str) -> str:
     try:
         time = datetime.fromisoformat(text)
-        return utc(time if time.tzinfo else time.replace(tzinfo=UTC))
+        if not time.tzinfo:
+            time = time.replace(tzinfo=UTC)
+        return utc(time)
     except (ValueError, OverflowError):
         raise ArgumentTypeError(
             f"{quoted(text)} is not a time: use one such as 2026-01-31T12:00Z"
@@ -138,31 +147,36 @@ def _unarmed(value: object) -> object:
 def _act(about: str, action: Action, options: Namespace) -> None:
     with _service(options.config) as service:
         result = action.run(service, options)
-    if not isinstance(result, str):
-        records = [_shown(record) for record in result]
-        if records or options.json:
-            print(json.dumps(records, indent=2) if options.json else _table(records))
-            return
-        result = f"None yet. To add one: jupyter funcs admin {about} add --help"
-    print(_with_config(result, options.config))
+    if isinstance(result, str):
+        print(_with_config(result, options.config))
+        return
+    records = [_shown(record) for record in result]
+    if options.json:
+        print(json.dumps(records, indent=2))
+    elif records:
+        print(_table(records))
+    else:
+        add = f"jupyter funcs admin {about} add --help"
+        print("None yet. To add one:", _with_config(add, options.config))
 
 
 @contextlib.contextmanager
 def _service(config: Path | None) -> Iterator[Service]:
-    settings = None
-    seed = None
-    if not config:
-        from jupyter_funcs.service.builtin import demo
-
-        seed = demo.add_accounts
-    else:
+    state = organisation = seed = None
+    if config:
         from jupyter_funcs.service.config.settings import load
 
         settings = load(config)
-    folder = state_folder.folder(settings.state if settings else None, demo=not settings)
+        state = settings.state
+        organisation = settings.organisation
+    else:
+        from jupyter_funcs.service.builtin import demo
+
+        seed = demo.add_accounts
+    folder = state_folder.folder(state, demo=not config)
     grants = state_folder.open_grants(folder, seed)
     try:
-        yield Service(folder, grants, settings.organisation if settings else None)
+        yield Service(folder, grants, organisation)
     except SetupError as error:
         raise SetupError(_with_config(str(error), config)) from None
     finally:
@@ -171,8 +185,8 @@ def _service(config: Path | None) -> Iterator[Service]:
 
 def _with_config(text: str, config: Path | None) -> str:
     """Add `--config` to the admin commands in a text."""
-    named = f" --config {shlex.quote(str(config))}" if config else ""
-    return text.replace("jupyter funcs admin", f"jupyter funcs admin{named}")
+    command = "jupyter funcs admin"
+    return text.replace(command, command + config_option(config))
 
 
 def _shown(record: Any) -> JsonObject:
@@ -192,11 +206,11 @@ def _table(records: Sequence[JsonObject]) -> str:
 
 
 def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.3f}"
-    return "" if value is None else str(value)
+    if isinstance(value, bool | None):
+        return {True: "yes", False: "no", None: ""}[value]
+    return str(value)
 
 
 def _add_user(service: Service, options: Namespace) -> str:
@@ -218,8 +232,10 @@ def _set_password(service: Service, options: Namespace) -> str:
 def _revoke_tokens(service: Service, options: Namespace) -> str:
     name = service.grants.revoke(options.name)
     keys = [str(key.id) for key in service.grants.api_keys() if key.user == name]
-    still = f" Still accepted: API keys {', '.join(keys)}." if keys else ""
-    return f"The tokens of {quoted(name)} were revoked.{still}"
+    text = f"The tokens of {quoted(name)} were revoked."
+    if keys:
+        text += f" Still accepted: API keys {', '.join(keys)}."
+    return text
 
 
 def _add_asset(service: Service, options: Namespace) -> str:
@@ -279,7 +295,9 @@ def _organisation(service: Service, options: Namespace) -> tuple[str, str]:
     organisations = service.grants.organisations()
     name = options.organisation
     if name is None:
-        name = organisations[0] if len(organisations) == 1 else service.organisation
+        name = service.organisation
+        if len(organisations) == 1:
+            [name] = organisations
     if name is None:
         which = "There is no organisation yet."
         if organisations:
@@ -287,16 +305,17 @@ def _organisation(service: Service, options: Namespace) -> tuple[str, str]:
         raise SetupError(f"{which}\nName one with --organisation NAME.")
     if folded(name) in map(folded, organisations):
         return name, ""
-    return (
-        name,
-        f"{quoted(name)} is a new organisation{f' besides {quoted_list(organisations)}' if organisations else ''}. ",
-    )
+    new = f"{quoted(name)} is a new organisation"
+    if organisations:
+        new += f" besides {quoted_list(organisations)}"
+    return name, f"{new}. "
 
 
 def _functions_of(service: Service, user: User, what: str) -> str:
     assets = [asset.name for asset in service.grants.assets(user)]
-    to_grant = f"jupyter funcs admin grants add {shlex.quote(user.name)} ASSET"
-    of = f"the functions of {quoted_list(assets)}." if assets else f"nothing yet: {to_grant}"
+    of = f"nothing yet: jupyter funcs admin grants add {shlex.quote(user.name)} ASSET"
+    if assets:
+        of = f"the functions of {quoted_list(assets)}."
     return f"{quoted(user.name)} {what} {of}"
 
 

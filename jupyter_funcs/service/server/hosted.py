@@ -28,6 +28,7 @@ from jupyter_funcs.service.engine.remote_engine import IN_MEMORY, RemoteEngine, 
 from jupyter_funcs.service.publishing import confinement
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, same_name
 from jupyter_funcs.service.publishing.worker_pool import Workers
+from jupyter_funcs.service.server.admin import config_option
 from jupyter_funcs.service.web.app import create_app
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.runs import Limits
@@ -76,19 +77,20 @@ class Hosted:
     grants: Grants
     settings: Settings
     runs: Runs
+    kept: KeptRuns | None
     ends: ExitStack
     requests: int = 0
-
-    @property
-    def kept(self) -> KeptRuns | None:
-        kept: KeptRuns | None = self.app.state.kept
-        return kept
 
 
 def build(settings: Settings, config: Path | None) -> Hosted:
     """Build a service, without a configuration file the demo."""
     with ExitStack() as opened:
         is_demo = config is None
+        author = settings.organisation
+        seed = None
+        if is_demo:
+            author = demo.AUTHOR
+            seed = demo.add_accounts
         folder = state_folder.folder(settings.state, demo=is_demo)
         built_in, engine = _built_in(settings, is_demo=is_demo)
         functions = built_in
@@ -97,8 +99,8 @@ def build(settings: Settings, config: Path | None) -> Hosted:
             _warn_of_system()
             workers = opened.enter_context(closing(_workers(settings, engine, [folder, config])))
             functions = [*functions, *workers.load()]
-        registry = Registry(functions, author=demo.AUTHOR if is_demo else settings.organisation)
-        grants = state_folder.open_grants(folder, demo.add_accounts if is_demo else None)
+        registry = Registry(functions, author=author)
+        grants = state_folder.open_grants(folder, seed)
         opened.callback(grants.close)
         grants.audit.days = settings.audit.days
         grants.audit.rows = settings.audit.rows
@@ -124,7 +126,8 @@ def build(settings: Settings, config: Path | None) -> Hosted:
             opened.callback(kept.close)
         app = create_app(registry, auth, grants, engine, limits=limits, hosts=hosts, kept=kept)
         about = _about(settings, len(built_in), len(functions))
-        return Hosted(app, about, folder, grants, settings, app.state.runs, opened.pop_all())
+        parts = app.state.runs, app.state.kept
+        return Hosted(app, about, folder, grants, settings, *parts, opened.pop_all())
 
 
 @dataclass(eq=False)
@@ -217,7 +220,7 @@ class LiveService:
 
     def _files(self) -> set[tuple[Path, int, int, int]]:
         """Return the configuration and the published files with what changes when they are written."""
-        paths = [self.config] if self.config else []
+        paths = list(filter(None, [self.config]))
         for published in self.service.settings.functions.folders:
             for folder, inner, names in os.walk(published):
                 inner[:] = [
@@ -239,20 +242,16 @@ def _limits(settings: Settings, engine: DuckDBEngine) -> Limits:
         run_seconds=server.run_seconds,
         concurrent_runs=server.concurrent_runs,
         runs_a_user=server.runs_a_user,
-        engine_threads=server.engine_threads or _engine_threads(engine),
         workers=_most_workers(),
     )
+    if isinstance(engine, RemoteEngine):
+        limits = limits._replace(engine_threads=_MOST_WAITING)
+    if server.engine_threads:
+        limits = limits._replace(engine_threads=server.engine_threads)
     whole = limits._asdict()
     return limits._replace(
         **{name: server.share(whole[name]) for name in _SHARED if whole[name] is not None}
     )
-
-
-def _engine_threads(engine: DuckDBEngine) -> int:
-    """Return how many queries run at once: as many as suit the processors, or many that wait for another engine."""
-    if isinstance(engine, RemoteEngine):
-        return _MOST_WAITING
-    return Limits().engine_threads
 
 
 def _most_workers() -> int:
@@ -264,8 +263,9 @@ def _about(settings: Settings, built_in: int, count: int) -> str:
     functions = plural(count, "function")
     if settings.data or not built_in:
         return f"{functions} of {settings.organisation}"
-    which = f", {built_in} of them" if built_in < count else ""
-    return f"{functions}{which} over the data of the demo (synthetic)"
+    if built_in < count:
+        functions += f", {built_in} of them"
+    return f"{functions} over the data of the demo (synthetic)"
 
 
 def _built_in(
@@ -276,7 +276,9 @@ def _built_in(
     if not settings.data:
         reference = companies.reference()
         cards = demo.cards
-        built_in = demo.published() if is_demo else demo.published(asset, None)
+        built_in = demo.published(asset, None)
+        if is_demo:
+            built_in = demo.published()
     else:
         from jupyter_funcs.service.config import team_data
 
@@ -354,12 +356,9 @@ def _workers(
         memory=own.memory_limit,
     )
     idle = settings.server.idle_workers
-    return Workers(
-        setup,
-        own.variables,
-        idle=_most_workers() if idle is None else idle,
-        idle_seconds=settings.server.idle_seconds,
-    )
+    if idle is None:
+        idle = _most_workers()
+    return Workers(setup, own.variables, idle=idle, idle_seconds=settings.server.idle_seconds)
 
 
 def _warn_of_shared_folder(folder: Path, config: Path, others: Sequence[str]) -> None:
@@ -402,20 +401,12 @@ def _warn_of_missing_assets(
         function.asset for function in functions if folded(function.asset) not in existing
     ):
         names = quoted_list(function.name for function in functions if function.asset == asset)
-        command = [
-            "jupyter",
-            "funcs",
-            "admin",
-            "assets",
-            "add",
-            asset,
-            *(["--config", str(config)] if config else []),
-        ]
+        command = f"jupyter funcs admin assets add {shlex.quote(asset)}{config_option(config)}"
         log.warning(
             "Nobody may run %s: the asset %s doesn't exist yet. To add it: %s",
             names,
             quoted(asset),
-            shlex.join(command),
+            command,
         )
 
 

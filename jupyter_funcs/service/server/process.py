@@ -28,7 +28,7 @@ from jupyter_funcs.service.web.middleware import request_id
 
 if TYPE_CHECKING:
     import contextlib
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from types import FrameType
 
@@ -42,9 +42,8 @@ MOST_OF_ONE = 128
 """How many connections one address may have."""
 # After the runs have ended; then uvicorn drops what is left, such as requests without their body.
 _LAST_SECONDS = 2
-_KEEP_ALIVE_SECONDS = 5
-# Longer than a proxy's, which could otherwise send a request on a connection that is just closing.
-_PROXY_KEEP_ALIVE_SECONDS = 75
+# Behind a proxy longer than the proxy's, which could else send a request on a connection that is just closing.
+_KEEP_ALIVE_SECONDS = {False: 5, True: 75}
 
 
 _SIGNALS = {signal.SIGTERM, signal.SIGINT}
@@ -65,6 +64,7 @@ class Listener(socket.socket):
 
     most_of_one: int | None = None
     _is_pausing = True
+    _accepted: Sequence[tuple[socket.socket, str]] = ()
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection; raises `ConnectionAbortedError`, after which asyncio accepts the next one."""
@@ -73,16 +73,12 @@ class Listener(socket.socket):
             raise BlockingIOError
         connection, address = super().accept()
         origin = network(address[0])
-        self._accepted = [
-            entry for entry in getattr(self, "_accepted", ()) if entry[0].fileno() != -1
-        ]
-        if (
-            self.most_of_one is not None
-            and sum(by == origin for _, by in self._accepted) >= self.most_of_one
-        ):
+        accepted = [entry for entry in self._accepted if entry[0].fileno() != -1]
+        self._accepted = [*accepted, (connection, origin)]
+        same = sum(by == origin for _, by in accepted)
+        if self.most_of_one is not None and same >= self.most_of_one:
             connection.close()
             raise ConnectionAbortedError
-        self._accepted.append((connection, origin))
         return connection, address
 
 
@@ -241,7 +237,7 @@ def _addresses(host: str, port: int) -> list[Any]:
 def configure_logs(style: Literal["text", "json"]) -> None:
     """Log the service from INFO and everything else from WARNING."""
     handler = logging.StreamHandler()
-    handler.setFormatter(_Line() if style == "text" else _JSONLine())
+    handler.setFormatter({"text": _Line, "json": _JSONLine}[style]())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.captureWarnings(capture=True)
     logging.getLogger("jupyter_funcs.service").setLevel(logging.INFO)
@@ -276,15 +272,18 @@ class _Line(_JSONLine):
         event, level, logger, time = (
             facts.pop(name) for name in ("event", "level", "logger", "timestamp")
         )
-        trace = f"\n{facts.pop('exception')}" if record.exc_info else ""
-        repeated = {"method", "path", "status", "user_id"} if "milliseconds" in facts else set()
-        pairs = [f"{name}={_shown(value)}" for name, value in facts.items() if name not in repeated]
-        own = [] if logger.startswith("jupyter_funcs.service.") else [f"[{logger}]"]
-        text = " ".join([f"{event:30}", *own, *pairs]).rstrip()
-        return f"{time} [{level:9}] {text}{trace}"
+        trace = facts.pop("exception", "")
+        if "milliseconds" in facts:  # its event has these
+            facts = {name: value for name, value in facts.items() if name not in _OF_REQUESTS}
+        words = [f"{name}={_shown(value)}" for name, value in facts.items()]
+        if not logger.startswith("jupyter_funcs.service."):
+            words.insert(0, f"[{logger}]")
+        text = " ".join([f"{event:30}", *words]).rstrip()
+        return f"{time} [{level:9}] {text}\n{trace}".removesuffix("\n")
 
 
 _ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
+_OF_REQUESTS = {"method", "path", "status", "user_id"}
 _UNSAFE = frozenset(" \t=\r\n\"'")
 
 
@@ -319,9 +318,7 @@ class GracefulServer(uvicorn.Server):
                 proxy_headers=False,
                 ssl_certfile=server.tls_certificate,
                 ssl_keyfile=server.tls_key,
-                timeout_keep_alive=_PROXY_KEEP_ALIVE_SECONDS
-                if server.behind_proxy
-                else _KEEP_ALIVE_SECONDS,
+                timeout_keep_alive=_KEEP_ALIVE_SECONDS[server.behind_proxy],
                 timeout_graceful_shutdown=int(server.stop_seconds + _LAST_SECONDS),
             )
         )
@@ -354,8 +351,10 @@ class GracefulServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no more requests and wait for the runs, within limits."""
         count = self._runs.admitted
-        waiting = f"waiting up to {self._stop_seconds:g} s for {plural(count, 'run')}"
-        log.info("Stopping: %s.", waiting if count else "no runs in progress")
+        waiting = "no runs in progress"
+        if count:
+            waiting = f"waiting up to {self._stop_seconds:g} s for {plural(count, 'run')}"
+        log.info("Stopping: %s.", waiting)
         stop = asyncio.get_running_loop().call_later(self._stop_seconds, self._end_runs)
         kept = self._runs.release()  # runs that no connection waits for
         await super().shutdown(sockets)
@@ -453,9 +452,9 @@ class HttpConnection(H11Protocol):
 
     def _end_if_stalled(self, unread: int) -> None:
         left = self.transport.get_write_buffer_size()
-        self._stall = (
-            self.loop.call_later(self.stall_seconds, self._end_if_stalled, left) if left else None
-        )
+        self._stall = None
+        if left:
+            self._stall = self.loop.call_later(self.stall_seconds, self._end_if_stalled, left)
         if left and left == unread:
             log.info(
                 "A caller didn't read its reply for %s s; its connection was closed.",

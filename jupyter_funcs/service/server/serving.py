@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import logging
 import os
-import shlex
 import signal
 import sys
 from functools import partial
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import quoted
-from jupyter_funcs.service.server.admin import add_config
+from jupyter_funcs.service.server.admin import add_config, config_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,19 +172,23 @@ def _warn_of_missing_names(server: Server) -> None:
 
 def _address(server: Server, port: int) -> str:
     """Return the URL of the service for a person on this machine."""
-    scheme = "https" if server.tls_certificate else "http"
+    scheme = "http"
     name = server.host
-    if server.allowed_hosts and scheme == "https":
-        name = server.allowed_hosts[0]
+    if server.tls_certificate:
+        scheme = "https"
+        name = next(iter(server.allowed_hosts), name)
     if name in _EVERY_ADDRESS or name == "*":
         name = "localhost"
-    return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}"
+    if ":" in name:
+        name = f"[{name}]"
+    return f"{scheme}://{name}:{port}"
 
 
 def _announce(service: Hosted, address: str, config: Path | None) -> None:
-    user = "NAME" if config else "analyst"
-    of = f" --config {shlex.quote(str(config))}" if config else ""
-    token = f"jupyter funcs token{of} --user {user} --hours 8"
+    user = "analyst"
+    if config:
+        user = "NAME"
+    token = f"jupyter funcs token{config_option(config)} --user {user} --hours 8"
     lines = [
         f"Serving {service.about} at {address}",
         f"Accounts and keys are in {service.folder}. Press Ctrl-C to stop.",

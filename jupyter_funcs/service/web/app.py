@@ -24,14 +24,13 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from jupyter_funcs.core import background
-from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.functions.return_values import lost_text
 from jupyter_funcs.service.accounts.auth import Auth, UnauthorizedError
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError
 from jupyter_funcs.service.publishing import results
 from jupyter_funcs.service.publishing.registry import ArgumentsError, Registry
 from jupyter_funcs.service.publishing.results import ARROW, JSON, ReplyContent
-from jupyter_funcs.service.publishing.traces import message_of, redacted_trace
+from jupyter_funcs.service.publishing.traces import message_of, reason, redacted_trace
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.kept_runs import KeptRuns, Preference
 from jupyter_funcs.service.web.logins import Logins
@@ -59,11 +58,20 @@ if TYPE_CHECKING:
     from jupyter_funcs.service.accounts.grants import Grants
     from jupyter_funcs.service.accounts.kept_records import KeptRecords
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine
+    from jupyter_funcs.service.web.runs import Leaving
 
 log = logging.getLogger(__name__)
 
 # Every path, every status, and the schema of every body.
 _DOCUMENT = Path(__file__).with_name("openapi.json")
+
+# What pages of other origins may send and read.
+_ACCEPTED_HEADERS = """
+Authorization Content-Type Funcs-Args If-None-Match Idempotency-Key Prefer Range X-Api-Key X-Request-Id
+"""
+_EXPOSED_HEADERS = """
+Content-Range Funcs-Args Funcs-Run-Seconds Funcs-Runs Funcs-Warning Location Retry-After X-Request-Id
+"""
 
 # Listings in the cache, one per set of assets.
 _MOST_LISTINGS = 64
@@ -137,27 +145,8 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
                 CORSMiddleware,
                 allow_origins=hosts.origins,
                 allow_methods=["DELETE", "GET", "POST"],
-                allow_headers=[
-                    "Authorization",
-                    "Content-Type",
-                    "Funcs-Args",
-                    "If-None-Match",
-                    "Idempotency-Key",
-                    "Prefer",
-                    "Range",
-                    "X-Api-Key",
-                    "X-Request-Id",
-                ],
-                expose_headers=[
-                    "Content-Range",
-                    "Funcs-Args",
-                    "Funcs-Run-Seconds",
-                    "Funcs-Runs",
-                    "Funcs-Warning",
-                    "Location",
-                    "Retry-After",
-                    "X-Request-Id",
-                ],
+                allow_headers=_ACCEPTED_HEADERS.split(),
+                expose_headers=_EXPOSED_HEADERS.split(),
             )
         )
     handlers: dict[Any, Any] = {
@@ -244,7 +233,7 @@ class _Service:
         self._listing = functools.lru_cache(_MOST_LISTINGS)(self._list)
         self._replies = _Replies()
         self._check_at = 0.0
-        self._problem: str | None = "The service is starting."
+        self._problem = "The service is starting."
 
     @functools.cached_property
     def _logins(self) -> Logins:
@@ -280,7 +269,7 @@ class _Service:
         scope: Scope,
         user: User,
         wanted: WantedRun,
-        left: Callable[[], Coroutine[Any, Any, Any]],
+        left: Leaving,
         begin: Callable[[], None] | None = None,
     ) -> Response:
         """Run a function for a user until `left` ends; `begin` is called before it begins."""
@@ -319,7 +308,7 @@ class _Service:
             return failure(503, problem, {"Retry-After": "5"})
         return JSONResponse({"status": "ok"})
 
-    def _checked(self) -> str | None:
+    def _checked(self) -> str:
         """Return why the accounts or the data can't be used, as last checked."""
         if time.monotonic() > self._check_at:
             self._check_at = math.inf  # meanwhile others get what was found before
@@ -327,7 +316,7 @@ class _Service:
             self._check_at = time.monotonic() + _CHECK_SECONDS
         return self._problem
 
-    def _find_problem(self) -> str | None:
+    def _find_problem(self) -> str:
         checks = (
             (self.grants.check, "The accounts cannot be changed."),
             (self.engine.open, "The data cannot be read."),
@@ -337,12 +326,9 @@ class _Service:
             try:
                 check()
             except Exception as error:  # noqa: BLE001 - an engine may raise anything
-                reason = (
-                    str(error) if isinstance(error, SetupError) else redacted_trace(error, None)
-                )
-                log.warning("%s\n%s", problem, reason)
+                log.warning("%s\n%s", problem, reason(error))
                 return problem
-        return None
+        return ""
 
     def user(self, request: Request) -> User:
         user = self.auth.user(
@@ -413,8 +399,8 @@ def _failed(scope: Scope, name: str, error: BaseException, arguments: Sequence[A
             return failure(500, f"{name} needs more memory than the service allows. Ask for less.")
     log.error("%s failed.\n%s", name, redacted_trace(error, arguments))
     note(scope, failed=True)
-    reason = message_of(error).strip().partition("\n")[0][:_LONGEST_REASON] or type(error).__name__
-    return failure(200, f"{name} failed: {reason}")
+    line = message_of(error).strip().partition("\n")[0][:_LONGEST_REASON] or type(error).__name__
+    return failure(200, f"{name} failed: {line}")
 
 
 def _success(reply: ReplyContent) -> Response:

@@ -35,18 +35,18 @@ from jupyter_funcs.service.accounts.kept_records import KeptRecords, KeptRun
 from jupyter_funcs.service.engine.calls import CallCancelledError
 from jupyter_funcs.service.publishing.results import ARROW, JSON, encoded, read_stream
 from jupyter_funcs.service.web.middleware import (
-    OUTCOMES,
     RequestError,
     WantedRun,
     failure,
     gone,
     note,
+    outcome,
     read_object,
     reply_form,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Mapping
 
     from starlette.requests import Request
     from starlette.types import Scope
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.service.accounts.grants import Grants
     from jupyter_funcs.service.publishing.registry import Registry
     from jupyter_funcs.service.web.hosts import Hosts
-    from jupyter_funcs.service.web.runs import Limits
+    from jupyter_funcs.service.web.runs import Leaving, Limits
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class RunningService(Protocol):
         scope: Scope,
         user: User,
         wanted: WantedRun,
-        left: Callable[[], Coroutine[Any, Any, Any]],
+        left: Leaving,
         begin: Callable[[], None] | None = None,
     ) -> Response: ...
 
@@ -288,58 +288,50 @@ class KeptRuns:
         return JSONResponse({"runs": [self._description(run) for run in runs]})
 
     async def _look(self, request: Request) -> Response:
-        user, id_ = self._named(request)
-        run = await self._awaited(user.id, id_, _seconds(request.query_params.get("wait", "0")))
-        if run is None:
-            raise self._no_run(id_)
-        return JSONResponse(self._description(run))
+        wait = request.query_params.get("wait", "0")
+        return JSONResponse(self._description(await self._named(request, wait=wait)))
 
     async def _fetch(self, request: Request) -> Response:
-        user, id_ = self._named(request, "/result")
-        run = await self._found(user.id, id_)
-        if run is None:
-            raise self._no_run(id_)
-        return await self._result(request, run)
+        return await self._result(request, await self._named(request, "/result"))
 
     async def _cancel(self, request: Request) -> Response:
-        user, id_ = self._named(request, "/cancel")
-        run = await self._found(user.id, id_)
-        if run is None:
-            raise self._no_run(id_)
+        run = await self._named(request, "/cancel")
         if not run.has_ended:
-            if live := self._live.get((user.id, id_)):
+            if live := self._live.get((run.user, run.id)):
                 live.cancelled.set()
             else:
                 await asyncio.to_thread(self._records.ask_to_cancel, run)
-            run = await self._awaited(user.id, id_, 4 * _LOOK_SECONDS) or run
+            run = await self._awaited(run.user, run.id, 4 * _LOOK_SECONDS) or run
         return JSONResponse(self._description(run))
 
     async def _forget(self, request: Request) -> Response:
-        user, id_ = self._named(request)
-        run = await self._found(user.id, id_)
-        if run is None:
-            raise self._no_run(id_)
-        if live := self._live.get((user.id, id_)):
+        run = await self._named(request)
+        if live := self._live.get((run.user, run.id)):
             live.cancelled.set()
-        self._held.pop((user.id, id_), None)
+        self._held.pop((run.user, run.id), None)
         await asyncio.to_thread(self._records.forget, run)
         return Response(status_code=204)
 
     # What they have in common
 
-    def _named(self, request: Request, action: str = "") -> tuple[User, str]:
+    async def _named(self, request: Request, action: str = "", wait: str = "0") -> KeptRun:
+        """Return the run that a path names, when it has ended or after some seconds."""
         note(request.scope, path=f"{_PATH}/{{id}}{action}")
         user = self._service.user(request)
         self.start()
-        return user, request.path_params["id"]
+        return await self._existing(user.id, request.path_params["id"], _seconds(wait))
+
+    async def _existing(self, user: int, id_: str, seconds: float = 0.0) -> KeptRun:
+        run = await self._awaited(user, id_, seconds)
+        if run is None:
+            raise RequestError(404, f"You have no kept run {quoted(id_)}.")
+        return run
 
     def _address(self, request: Request) -> str | None:
         return self._service.hosts.caller(request.headers, request.client)
 
     async def _accepted(self, user: int, id_: str) -> Response:
-        run = await self._found(user, id_)
-        if run is None:  # deleted by its user meanwhile
-            raise self._no_run(id_)
+        run = await self._existing(user, id_)
         position = None
         if run.state == kept_records.WAITING:
             position = await asyncio.to_thread(self._records.position, run)
@@ -355,10 +347,6 @@ class KeptRuns:
         if spare:
             return spare[0]
         return await asyncio.to_thread(self._records.find, user, id_)
-
-    @staticmethod
-    def _no_run(id_: str) -> RequestError:
-        return RequestError(404, f"You have no kept run {quoted(id_)}.")
 
     async def _awaited(self, user: int, id_: str, seconds: float) -> KeptRun | None:
         """Return a run when it has ended, or as it is after some seconds."""
@@ -386,7 +374,7 @@ class KeptRuns:
             text = run.note or f"The run was {run.state}: it has no result."
             return failure(410, text, mark)
         headers = mark | ({"Funcs-Warning": run.warning} if run.warning else {})
-        path = self._records.path(run)
+        path = self._records.path(run.number)
         fetched = BackgroundTask(self._records.note_fetched, run)
         is_json = reply_form(request.headers.get("accept", "")) == "json"
         if run.media_type == ARROW and is_json:
@@ -505,13 +493,9 @@ class KeptRuns:
             text = f"Its result isn't kept: {_UNWRITABLE}"
         if text:
             self._hold(live, state, about, reply, text)
-        status = about["status"]
-        outcome = OUTCOMES.get(status, "refused") if status else "cancelled"
-        if live.facts.get("failed"):
-            outcome = "failed"
         self._service.grants.audit.record(
-            *("run", live.user.name, live.wanted.function, None, live.address, outcome),
-            *(about["seconds"], about["rows"]),
+            *("run", live.user.name, live.wanted.function, None, live.address),
+            *(outcome(about["status"], live.facts), about["seconds"], about["rows"]),
         )
 
     def _hold(

@@ -23,10 +23,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import quoted
 from jupyter_funcs.service.publishing.results import ARROW, JSON, ReplyForm
-from jupyter_funcs.service.publishing.traces import redacted_trace
+from jupyter_funcs.service.publishing.traces import reason
 from jupyter_funcs.service.web.hosts import Hosts, network
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from jupyter_funcs.core.json_decoding import JsonObject
+    from jupyter_funcs.core.json_decoding import JsonObject, Values
     from jupyter_funcs.service.accounts.account_records import Audit
 
 log = logging.getLogger(__name__)
@@ -54,7 +53,7 @@ _MOST_DIGITS = 400
 # Logged when the caller has left; nobody receives it.
 _CLIENT_CLOSED_REQUEST = 499
 _VALID_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
-OUTCOMES = {200: "ok", _CLIENT_CLOSED_REQUEST: "cancelled", 500: "failed", 504: "timeout"}
+_OUTCOMES = {200: "ok", _CLIENT_CLOSED_REQUEST: "cancelled", 500: "failed", 504: "timeout"}
 # They cost the caller nothing: a flood of them from one network leaves a record of each account per minute.
 _CHEAP_REFUSALS = {("token use", 401), ("login", 429), ("login", 503)}
 _BETWEEN_REFUSALS = 60
@@ -64,6 +63,13 @@ _MOST_REFUSED = 10_000
 def note(scope: Scope, **facts: Any) -> None:
     """Add facts to the log line of a request."""
     scope["facts"].update(facts)
+
+
+def outcome(status: int | None, facts: Values) -> str:
+    """Return how the audit calls the end of a request, from its status, if any, and its facts."""
+    if facts.get("failed"):
+        return "failed"
+    return _OUTCOMES.get(status or _CLIENT_CLOSED_REQUEST, "refused")
 
 
 @dataclass
@@ -104,8 +110,7 @@ class Requests:
         except ClientDisconnect:
             status = _CLIENT_CLOSED_REQUEST
         except Exception as error:  # noqa: BLE001 - whatever happens, the caller gets a reply and the operator a trace
-            trace = str(error) if isinstance(error, SetupError) else redacted_trace(error, None)
-            log.error("The service failed to handle a request.\n%s", trace)  # noqa: TRY400 - the trace is in the text
+            log.error("The service failed to handle a request.\n%s", reason(error))  # noqa: TRY400 - the trace is in the text
             if status:
                 raise RuntimeError("The reply was cut short.") from None
             reply = failure(
@@ -134,7 +139,8 @@ class Requests:
         self, scope: Scope, headers: Headers, status: int, seconds: float, facts: JsonObject
     ) -> None:
         """Record what an endpoint noted as an action in the audit."""
-        action, sent, failed = (facts.pop(name, None) for name in ("action", "sent", "failed"))
+        how = outcome(status, facts)
+        action, sent, _ = (facts.pop(name, None) for name in ("action", "sent", "failed"))
         if not action:
             return
         user = facts.get("user")
@@ -145,10 +151,7 @@ class Requests:
             return
         target = sent or facts.get("function")
         detail = None if status == 200 else str(status)
-        outcome = "failed" if failed else OUTCOMES.get(status, "refused")
-        self.audit.record(
-            action, user, target, detail, address, outcome, seconds, facts.get("rows")
-        )
+        self.audit.record(action, user, target, detail, address, how, seconds, facts.get("rows"))
 
     def _is_repeated(self, *refusal: Any) -> bool:
         """Return whether an action of a user from a network was recorded less than a minute ago."""

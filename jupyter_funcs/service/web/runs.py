@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.json_decoding import Values
     from jupyter_funcs.service.engine.calls import Call
 
+    # Ends when the caller leaves.
+    Leaving = Callable[[], Coroutine[Any, Any, object]]
+
 log = logging.getLogger(__name__)
 
 # An interrupted query ends well within it; what still runs afterwards ignores cancellation.
@@ -108,12 +111,14 @@ class Places:
 
 
 class Runs:
+    """The runs of a service; `obstacle` says why none can start, however few are in progress."""
+
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._lock = threading.Lock()
         self._mean_seconds = 0.0
         self._stops: set[asyncio.Future[None]] = set()
-        self._is_stopping = False
+        self.obstacle = ""
         share = max(1, limits.concurrent_runs * 3 // 4)
         self._runs_a_user = share if limits.runs_a_user is None else limits.runs_a_user
         self._reset()
@@ -142,18 +147,11 @@ class Runs:
         """The number of runs in worker processes, including cancelled ones."""
         return self._in_workers.busy
 
-    @property
-    def obstacle(self) -> str | None:
-        """Why no run can start, however few are in progress."""
-        if self._is_stopping:
-            return "The service is stopping."
-        return None
-
     async def perform(
         self,
         user: int,
         work: Work,
-        left: Callable[[], Coroutine[Any, Any, None]],
+        left: Leaving,
         about: Values,
     ) -> Any:
         """Do a user's work; `left` ends when the caller leaves. Raises `RequestError` above a limit."""
@@ -195,7 +193,7 @@ class Runs:
 
     def stop(self) -> None:
         """Cancel every run with a 503 and admit no more; called on the event loop."""
-        self._is_stopping = True
+        self.obstacle = "The service is stopping."
         for stop in tuple(self._stops):
             if not stop.done():
                 stop.set_result(None)
@@ -244,7 +242,7 @@ class Runs:
             running.set_result(future.result())
 
     def _check_limits(self, user: int) -> None:
-        if self._is_stopping:
+        if self.obstacle:
             raise self._stopping()
         if self.admitted >= self._limits.concurrent_runs:
             raise self._full("As many runs are in progress as the service allows.")
@@ -264,7 +262,7 @@ class Runs:
         )
 
     def _stopping(self) -> RequestError:
-        return RequestError(503, "The service is stopping. Try again soon.", {"Retry-After": "5"})
+        return RequestError(503, f"{self.obstacle} Try again soon.", {"Retry-After": "5"})
 
     def _too_long(self) -> RequestError:
         limit = f"{self._limits.run_seconds:g} seconds, the limit of this service"
