@@ -13,8 +13,8 @@ import ibis
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import quoted, quoted_list, suggestion
-from jupyter_funcs.service.config.settings import BRAND, Data, dimension_columns
-from jupyter_funcs.service.config.team_tables import TeamTables, no_column
+from jupyter_funcs.service.config.settings import BRAND, Data, Settings, dimension_columns
+from jupyter_funcs.service.config.team_tables import OpenTable, Row, TeamTables, no_column
 from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS, Period
 from jupyter_funcs.service.engine.calendar import periods as fiscal_quarters
 from jupyter_funcs.service.engine.tables import (
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 
     import ibis.expr.datatypes as dt
     import ibis.expr.types as ir
-
-    from jupyter_funcs.service.config.settings import Settings
-    from jupyter_funcs.service.config.team_tables import OpenTable, Row
 
     # The first and last day of a company's data.
     Days = tuple[date, date]

@@ -47,9 +47,9 @@ def open_database(  # noqa: PLR0913 - what a database depends on
     cards: Cards | None,
     spill: Path,
     *,
-    database: Path | None = None,
-    memory_limit: str | None = None,
-    processes: int = 1,
+    database: Path | None,
+    memory_limit: str | None,
+    processes: int,
 ) -> duckdb.DuckDBPyConnection:
     """Open a database in memory, load the data and lock it."""
     con = duckdb.connect(config=_SETTINGS | {"temp_directory": str(spill)})

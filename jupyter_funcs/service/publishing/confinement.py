@@ -225,15 +225,10 @@ def control_group(controller: str, pid: int) -> Path:
     groups = dict(
         line.split(":", 2)[1:] for line in Path("/proc/self/cgroup").read_text().splitlines()
     )
-    controller = (
-        controller if controller in groups else ""
-    )  # of the first version, else of the second
-    return Path(
-        "/sys/fs/cgroup",
-        controller,
-        groups.get(controller, "nonexistent").lstrip("/"),
-        f"funcs-{pid}",
-    )
+    if controller not in groups:
+        controller = ""  # of the second version
+    place = groups.get(controller, "nonexistent").lstrip("/")
+    return Path("/sys/fs/cgroup", controller, place, f"funcs-{pid}")
 
 
 def group_files(pid: int, setup: WorkerSetup) -> list[Path]:
@@ -405,16 +400,16 @@ def _have_own_namespaces(
     """
     user = os.getuid()
     group = os.getgid()
-    folder = os.fsencode(place)
 
     def check(result: int) -> None:
         if result:
             raise OSError(ctypes.get_errno(), "namespaces can't be had")
 
     def mount(
-        source: bytes | None, place: bytes, kind: bytes | None, flags: int, options: str = ""
+        source: str | Path, place: str | Path, kind: bytes | None, flags: int, options: str = ""
     ) -> None:
-        check(libc.mount(source, place, kind, flags, options.encode()))
+        paths = map(os.fsencode, (source, place))
+        check(libc.mount(*paths, kind, flags, options.encode()))
 
     check(libc.unshare(_NEW_MOUNTS | _NEW_IPC | (_NEW_USERS if of_user else 0)))
     maps = (
@@ -428,20 +423,20 @@ def _have_own_namespaces(
         os.close(file)
 
     # What is mounted here concerns nobody else.
-    mount(None, b"/", None, _PRIVATE)
-    mount(folder, folder, None, _BIND)
+    mount("none", "/", None, _PRIVATE)
+    mount(place, place, None, _BIND)
     for path in setup.hidden:
         if path.is_dir():
-            mount(b"tmpfs", os.fsencode(path), b"tmpfs", 0, "size=4k,mode=555")
+            mount("tmpfs", path, b"tmpfs", 0, "size=4k,mode=555")
         elif path.exists() and not can_confine():
-            mount(b"/dev/null", os.fsencode(path), None, _BIND)
+            mount("/dev/null", path, None, _BIND)
     if setup.forks:
         _mount_devices(mount, place / "dev")
 
     # Everything that is mounted now is read-only, and then the folder isn't.
     for top, flags, attributes in (
         (b"/", _BELOW_TOO, (_READ_ONLY, 0)),
-        (folder, 0, (0, _READ_ONLY)),
+        (os.fsencode(place), 0, (0, _READ_ONLY)),
     ):
         check(
             libc.syscall(
@@ -449,21 +444,16 @@ def _have_own_namespaces(
             )
         )
 
-    mount(
-        b"tmpfs",
-        b"/dev/shm",
-        b"tmpfs",
-        0,
-        f"size={setup.disk},nr_inodes={setup.disk // BYTES_AN_ENTRY}",
-    )
+    limits = f"size={setup.disk},nr_inodes={setup.disk // BYTES_AN_ENTRY}"
+    mount("tmpfs", "/dev/shm", b"tmpfs", 0, limits)  # noqa: S108 - not a temporary file
     # The working folder was reached by the mount of before.
-    os.chdir(folder)
+    os.chdir(place)
 
 
 def _mount_devices(mount: Callable[..., None], folder: Path) -> None:
     """Leave nothing in ``/dev`` but the devices that are allowed, so that to write there is to write to one of them."""
     folder.mkdir()
-    mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, "size=64k,mode=755")
+    mount("tmpfs", folder, b"tmpfs", 0, "size=64k,mode=755")
     (folder / "shm").mkdir()
     (folder / "fd").symlink_to("/proc/self/fd")
     for number, name in enumerate(("stdin", "stdout", "stderr")):
@@ -471,8 +461,8 @@ def _mount_devices(mount: Callable[..., None], folder: Path) -> None:
     for device in _DEVICES:
         own = folder / Path(device).name
         own.touch()
-        mount(os.fsencode(device), os.fsencode(own), None, _BIND)
-    mount(os.fsencode(folder), b"/dev", None, _MOVE)
+        mount(device, own, None, _BIND)
+    mount(folder, "/dev", None, _MOVE)
     folder.rmdir()
 
 

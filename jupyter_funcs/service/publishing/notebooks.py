@@ -21,15 +21,13 @@ from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import quoted
 from jupyter_funcs.functions.callables import title
 from jupyter_funcs.functions.markers import AtLeastOne, Between, Help, ListedBy, Options
-from jupyter_funcs.functions.parameters import ABSENT, SUPPORTED
+from jupyter_funcs.functions.parameters import ABSENT, SUPPORTED, Parameter
 from jupyter_funcs.service.publishing.registry import PublishedFunction, all_rules, read_parameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from IPython.core.interactiveshell import InteractiveShell
-
-    from jupyter_funcs.functions.parameters import Parameter
 
 
 _ADVICE = "End the notebook with the value alone on its last line."

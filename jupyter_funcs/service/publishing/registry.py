@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import itertools
-import typing
 import uuid
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, get_args, overload
 
-from jupyter_funcs.core.errors import SetupError
+from jupyter_funcs.core.errors import Messages, SetupError
 from jupyter_funcs.core.text import quoted, quoted_list, suggestion
 from jupyter_funcs.functions.callables import (
     called,
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     import inspect
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from jupyter_funcs.core.errors import Messages
     from jupyter_funcs.core.json_decoding import JsonObject, Values
 
     Rule = Callable[[Mapping[str, Any], frozenset[str], Any], dict[str, list[str]]]
@@ -278,7 +276,7 @@ def all_rules(place: str, annotations: Values, rules: Sequence[Any] = ()) -> tup
 
 def _markers(annotation: Any) -> Iterable[Any]:
     """Yield the markers of an annotation, including those inside ``… | None``."""
-    for part in typing.get_args(annotation):
+    for part in get_args(annotation):
         yield part
         yield from _markers(part)
 

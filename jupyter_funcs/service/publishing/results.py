@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from jupyter_funcs.core.json_decoding import is_compressed
+from jupyter_funcs.core.json_decoding import JsonObject, is_compressed
 from jupyter_funcs.core.text import quoted
 from jupyter_funcs.functions.return_values import (
     SCALAR,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall
 
 
@@ -69,8 +68,6 @@ def encoded(
     ResultError
         The result can't be sent.
     """
-    if isinstance(result, ReplyContent):
-        return result
     if form == "arrow" and not isinstance(result, _SCALARS):
         with contextlib.suppress(ResultError):  # JSON may support what Arrow doesn't
             table = arrow(result, call)

@@ -8,7 +8,6 @@ left where another's code could find them. A notebook gets a worker of its own.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import logging
 import math
@@ -21,6 +20,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -40,7 +40,7 @@ from jupyter_funcs.service.engine.calls import (
     Compiled,
     MemoryLimitError,
 )
-from jupyter_funcs.service.engine.duckdb_engine import PrivateFolder
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine, PrivateFolder
 from jupyter_funcs.service.engine.remote_engine import RemoteEngine
 from jupyter_funcs.service.publishing import results, worker_process
 from jupyter_funcs.service.publishing.confinement import (
@@ -69,7 +69,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Sequence
 
     from jupyter_funcs.core.json_decoding import Values
-    from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine
 
 
 log = logging.getLogger(__name__)
@@ -205,7 +204,7 @@ class Worker:
     def send(self, order: Any) -> None:
         """Send an order, or what a function asked for."""
         # If it has ended, `read` raises; if it is cancelled, nothing is sent.
-        with contextlib.suppress(ConnectionError, RuntimeError):
+        with suppress(ConnectionError, RuntimeError):
             self.orders.write(pickle.dumps(order))
 
     async def read(self, replies: msgspec.msgpack.Decoder[Any]) -> Any:
@@ -251,7 +250,7 @@ class Worker:
             ) from None
         return reply
 
-    @contextlib.asynccontextmanager
+    @asynccontextmanager
     async def _watched(self, call: Call | _Deadline) -> AsyncIterator[None]:
         """End the process if its run is cancelled, or uses more than allowed."""
         watch = asyncio.create_task(self._watch(call))
@@ -270,7 +269,7 @@ class Worker:
             now = time.monotonic()
             if call.cancelled and not cancelled_at:
                 cancelled_at = now
-                with contextlib.suppress(OSError):
+                with suppress(OSError):
                     self.orders.write_eof()
             if now - checked_at > _CHECK_SECONDS:
                 self.excess = await asyncio.to_thread(self._excess)
@@ -305,7 +304,7 @@ class Worker:
             nameless |= _nameless(process.pid)
         for folder, folders, names in os.walk(self.folder, onerror=_refuse):
             for name in (*folders, *names):
-                with contextlib.suppress(OSError):
+                with suppress(OSError):
                     disk += os.lstat(f"{folder}/{name}").st_blocks * 512 + BYTES_AN_ENTRY
         return disk + sum(nameless.values())
 
@@ -338,7 +337,7 @@ class Template(Worker):
         """Return a new worker; raises `EOFError` if the template has ended, and `OSError` if the system forbids it."""
         setup = replace(self.setup, forks=False)
         folder = Path(tempfile.mkdtemp(dir=self.folder))
-        with contextlib.ExitStack() as opened:
+        with ExitStack() as opened:
             made, namespaces = await self._ask(0, str(folder))
             for descriptor in namespaces:
                 opened.callback(os.close, descriptor)
@@ -357,7 +356,7 @@ class Template(Worker):
         if not pid.isdigit():
             raise OSError(pid)
         for file in group_files(int(pid), setup):
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 file.write_text(pid)
         worker = Worker(setup, folder, int(pid), replies, orders, printed, self._kill_fork)
         try:
@@ -370,7 +369,7 @@ class Template(Worker):
         return worker
 
     async def _kill_fork(self, pid: int) -> None:
-        with contextlib.suppress(EOFError):  # all its forks have ended with it
+        with suppress(EOFError):  # all its forks have ended with it
             await self._ask(0, str(pid))
 
     async def _ask(self, which: int, text: str, *descriptors: int) -> tuple[str, list[int]]:
@@ -406,9 +405,9 @@ class Template(Worker):
 def _nameless(pid: int) -> dict[tuple[int, int], int]:
     """Return the sizes of the open files of a process that are in no folder: deleted ones, and those in memory."""
     sizes = {}
-    with contextlib.suppress(OSError):  # the process has ended, or this isn't Linux
+    with suppress(OSError):  # the process has ended, or this isn't Linux
         for descriptor in os.scandir(f"/proc/{pid}/fd"):
-            with contextlib.suppress(OSError):  # it was closed
+            with suppress(OSError):  # it was closed
                 if not (file := descriptor.stat()).st_nlink:
                     sizes[file.st_dev, file.st_ino] = file.st_blocks * 512
     return sizes
@@ -435,13 +434,13 @@ def _memory(processes: Sequence[psutil.Process], limit: int) -> int:
     """Return the memory of processes, in bytes; without what they share with others if it would be above a limit."""
     memory = 0
     for process in processes:
-        with contextlib.suppress(psutil.Error):
+        with suppress(psutil.Error):
             memory += process.memory_info().rss
     if memory <= limit:
         return memory
     memory = 0
     for process in processes:
-        with contextlib.suppress(psutil.Error):
+        with suppress(psutil.Error):
             info = process.memory_full_info()
             memory += getattr(info, "pss", info.uss)  # also its part of what it shares with others
     return memory
@@ -717,7 +716,7 @@ class Workers:
 
     async def _new_fork(self) -> Worker:
         for _ in range(2):
-            with contextlib.suppress(EOFError):  # the template has been killed
+            with suppress(EOFError):  # the template has been killed
                 return await self._forked(await self._ready_template())
         raise WorkerError("The process that starts others ended. Try again.")
 
@@ -762,7 +761,7 @@ class Workers:
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
+    with suppress(psutil.NoSuchProcess, ProcessLookupError):
         if process.returncode is None:  # otherwise the number may be another's by now
             kill_descendants(psutil.Process(process.pid))
             if sys.platform == "win32":

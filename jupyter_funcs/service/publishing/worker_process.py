@@ -9,7 +9,6 @@ may have written would run it in the service.
 from __future__ import annotations
 
 import _thread
-import contextlib
 import gc
 import logging
 import os
@@ -23,6 +22,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
@@ -64,6 +64,7 @@ LENGTH = struct.Struct("!Q")
 OWN_FOLDERS = ("HOME", "TMPDIR", "TEMP", "TMP", "USERPROFILE")
 """The variables that name the folder of a worker."""
 
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _REPLIES = msgspec.msgpack.Encoder(enc_hook=lambda kind: kind.__name__)  # of a parameter
 
 
@@ -146,8 +147,8 @@ class WorkerReply(msgspec.Struct, omit_defaults=True):
     text: str = ""
     trace: str = ""
     content: memoryview = memoryview(b"")
-    rows: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = None
-    lost: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
+    rows: _Count | None = None
+    lost: _Count = 0
     # Bounded before they are read: ten bytes of a forged reply would take a kilobyte.
     errors: Annotated[
         dict[str, Annotated[list[str], msgspec.Meta(max_length=100)]], msgspec.Meta(max_length=1000)
@@ -186,9 +187,7 @@ class WorkerCall:
         self._opened = _opened() if setup.forks else (0, 0)
 
     def _listen(self, orders: IO[bytes], folder: Path) -> None:
-        with contextlib.suppress(
-            Exception
-        ):  # also of an answer for which the run has left no memory
+        with suppress(Exception):  # also of an answer for which the run has left no memory
             while True:
                 self._orders.put(pickle.load(orders))  # noqa: S301 - from the service
         # The service has ended, nobody waits for the result, or it can't come: this process runs nothing else.
@@ -389,20 +388,16 @@ class WorkerCall:
 def _queried(order: QueryOrder, engine: DuckDBEngine) -> WorkerReply:
     try:
         if order.dialect:
-            return WorkerReply("checked", text=_checked(order))
+            from ibis.backends.sql import compilers
+
+            from jupyter_funcs.service.engine.statements import checked_elsewhere
+
+            compiler = getattr(compilers, order.dialect).compiler
+            sql = checked_elsewhere(order.sql, order.card_spend, compiler)
+            return WorkerReply("checked", text=sql)
         return _body(results.encoded(order.compiled(), engine.call(), form=order.form))
     except Exception as error:  # noqa: BLE001 - an engine may raise anything
         return _failure(error, [])
-
-
-def _checked(order: QueryOrder) -> str:
-    from ibis.backends.sql import compilers
-
-    from jupyter_funcs.service.engine.statements import checked_elsewhere
-
-    return checked_elsewhere(
-        order.sql, order.card_spend, getattr(compilers, order.dialect).compiler
-    )
 
 
 def _body(body: results.ReplyContent) -> WorkerReply:
@@ -427,7 +422,7 @@ def _failure(error: BaseException, arguments: Sequence[Any]) -> WorkerReply:
 
 
 def _has_children() -> bool:
-    with contextlib.suppress(ChildProcessError, AttributeError):  # Windows can't tell
+    with suppress(ChildProcessError, AttributeError):  # Windows can't tell
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         return True
     return False
@@ -437,13 +432,13 @@ def _opened() -> tuple[int, int]:
     """Return the number of threads, with those of libraries, and of sockets (Linux only)."""
     sockets = 0
     for entry in Path("/proc/self/fd").iterdir():
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             sockets += str(entry.readlink()).startswith("socket:")
     return len([*Path("/proc/self/task").iterdir()]), sockets
 
 
 def _is_emptied(folder: Path) -> bool:
-    with contextlib.suppress(OSError, RecursionError):
+    with suppress(OSError, RecursionError):
         for entry in folder.iterdir():
             shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
         return True

@@ -31,7 +31,7 @@ from jupyter_funcs.service.publishing.worker_pool import Workers
 from jupyter_funcs.service.server.admin import config_option
 from jupyter_funcs.service.web.app import create_app
 from jupyter_funcs.service.web.hosts import Hosts
-from jupyter_funcs.service.web.runs import Limits
+from jupyter_funcs.service.web.runs import Limits, Runs
 
 if TYPE_CHECKING:
     import asyncio
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.service.accounts.grants import Grants
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
     from jupyter_funcs.service.web.kept_runs import KeptRuns
-    from jupyter_funcs.service.web.runs import Runs
 
 log = logging.getLogger(__name__)
 

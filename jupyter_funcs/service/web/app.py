@@ -27,9 +27,8 @@ from jupyter_funcs.core import background
 from jupyter_funcs.functions.return_values import lost_text
 from jupyter_funcs.service.accounts.auth import Auth, UnauthorizedError
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError
-from jupyter_funcs.service.publishing import results
 from jupyter_funcs.service.publishing.registry import ArgumentsError, Registry
-from jupyter_funcs.service.publishing.results import ARROW, JSON, ReplyContent
+from jupyter_funcs.service.publishing.results import ARROW, JSON, ReplyContent, encoded
 from jupyter_funcs.service.publishing.traces import message_of, reason, redacted_trace
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.kept_runs import KeptRuns, Preference
@@ -358,7 +357,7 @@ class _Service:
         values: JsonObject = {}
         try:
             values = function.read(args, self.engine.reference, typed=wanted.typed)
-            reply = results.encoded(function.result(call, values), call, form=wanted.form)
+            reply = encoded(function.result(call, values), call, form=wanted.form)
         except BaseException as error:  # noqa: BLE001 - a published function may raise anything, even SystemExit
             return _failed(scope, function.name, error, [*args.values(), *values.values()])
         note(scope, rows=reply.rows)

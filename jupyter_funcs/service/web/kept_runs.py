@@ -23,15 +23,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 from starlette.background import BackgroundTask
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import quoted, quoted_list
-from jupyter_funcs.service.accounts import kept_records
 from jupyter_funcs.service.accounts.account_records import User
-from jupyter_funcs.service.accounts.kept_records import KeptRecords, KeptRun
+from jupyter_funcs.service.accounts.kept_records import (
+    CANCELLED,
+    DONE,
+    FAILED,
+    RUNNING,
+    STATES,
+    WAITING,
+    KeptRecords,
+    KeptRun,
+)
 from jupyter_funcs.service.engine.calls import CallCancelledError
 from jupyter_funcs.service.publishing.results import ARROW, JSON, encoded, read_stream
 from jupyter_funcs.service.web.middleware import (
@@ -48,7 +56,6 @@ from jupyter_funcs.service.web.middleware import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from starlette.requests import Request
     from starlette.types import Scope
 
     from jupyter_funcs.core.json_decoding import JsonObject, Values
@@ -258,7 +265,7 @@ class KeptRuns:
                 text = "You have too many kept runs that have not ended. Wait, or cancel some."
                 raise RequestError(429, text, {"Retry-After": "10"})
             try:
-                await asyncio.to_thread(self._add, live, kept_records.WAITING)
+                await asyncio.to_thread(self._add, live, WAITING)
             except SetupError as error:
                 log.warning("A run can't be kept: %s", error)
                 return failure(507, "The service can't keep runs now: its disk can't be written.")
@@ -270,8 +277,8 @@ class KeptRuns:
         user = self._service.user(request)
         query = request.query_params
         state = query.get("state")
-        if state not in (None, *kept_records.STATES):
-            raise RequestError(400, f"state is one of {quoted_list(kept_records.STATES)}.")
+        if state not in (None, *STATES):
+            raise RequestError(400, f"state is one of {quoted_list(STATES)}.")
         since = 0.0
         if "since" in query:
             try:
@@ -333,7 +340,7 @@ class KeptRuns:
     async def _accepted(self, user: int, id_: str) -> Response:
         run = await self._existing(user, id_)
         position = None
-        if run.state == kept_records.WAITING:
+        if run.state == WAITING:
             position = await asyncio.to_thread(self._records.position, run)
         document = {"id": run.id, "state": run.state, "position": position}
         return JSONResponse(document, 202, {"Location": f"{_PATH}/{run.id}"})
@@ -416,7 +423,7 @@ class KeptRuns:
         """Add the row of a run that has begun without one; return whether it is kept now."""
         with live.lock:
             if live.number is None and not live.has_ended:
-                state = kept_records.WAITING if live.began is None else kept_records.RUNNING
+                state = WAITING if live.began is None else RUNNING
                 try:
                     self._add(live, state)
                 except SetupError as error:
@@ -437,7 +444,7 @@ class KeptRuns:
         try:
             reply = await self._performed(live)
         except ClientDisconnect:
-            await asyncio.to_thread(self._end, live, kept_records.CANCELLED, None)
+            await asyncio.to_thread(self._end, live, CANCELLED, None)
             raise
         except RequestError as error:
             is_stopping = error.status_code == 503
@@ -445,11 +452,11 @@ class KeptRuns:
                 refusal = failure(error.status_code, str(error.detail), error.headers)
                 is_over = live.began is not None or live.number is not None
                 answer = refusal if is_over else None  # else it may be started again
-                await asyncio.to_thread(self._end, live, kept_records.FAILED, answer)
+                await asyncio.to_thread(self._end, live, FAILED, answer)
             raise
         else:
             is_done = reply.status_code == 200 and not live.facts.get("failed")
-            state = kept_records.DONE if is_done else kept_records.FAILED
+            state = DONE if is_done else FAILED
             await asyncio.to_thread(self._end, live, state, reply)
             return reply
         finally:
