@@ -68,6 +68,8 @@ def encoded(
     ResultError
         The result can't be sent.
     """
+    if isinstance(result, ReplyContent):
+        return result
     if form == "arrow" and not isinstance(result, _SCALARS):
         with contextlib.suppress(ResultError):  # JSON may support what Arrow doesn't
             table = arrow(result, call)

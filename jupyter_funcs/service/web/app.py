@@ -274,8 +274,8 @@ class _Service:
         """Run a function for a user until `left` ends; `begin` is called before it begins."""
         run = _Run(self.engine.version, self.grants.assets(user), wanted)
         if run.version is not None and (cached := self._replies.get(run)):
-            note(scope, function=wanted.function, rows=cached.rows)
-            return _success(cached)
+            note(scope, function=wanted.function)
+            return _success(scope, cached)
         call = self.engine.call()
         function: Any = self.registry.get(wanted.function, run.assets)
         if function and function.workers:
@@ -360,10 +360,9 @@ class _Service:
             reply = encoded(function.result(call, values), call, form=wanted.form)
         except BaseException as error:  # noqa: BLE001 - a published function may raise anything, even SystemExit
             return _failed(scope, function.name, error, [*args.values(), *values.values()])
-        note(scope, rows=reply.rows)
         if function.depends_on_data_only:
             self._replies.add(run, reply)
-        return _success(reply)
+        return _success(scope, reply)
 
 
 async def _awaited(
@@ -382,8 +381,7 @@ async def _awaited(
         reply = await body(args)
     except Exception as error:  # noqa: BLE001 - an engine may raise anything
         return _failed(scope, name, error, [*args.values()])
-    note(scope, rows=reply.rows)
-    return _success(reply)
+    return _success(scope, reply)
 
 
 def _failed(scope: Scope, name: str, error: BaseException, arguments: Sequence[Any]) -> Response:
@@ -402,9 +400,12 @@ def _failed(scope: Scope, name: str, error: BaseException, arguments: Sequence[A
     return failure(200, f"{name} failed: {line}")
 
 
-def _success(reply: ReplyContent) -> Response:
-    headers = {"Funcs-Warning": lost_text(reply.lost)} if reply.lost else None
-    return Response(reply.content, headers=headers, media_type=reply.media_type)
+def _success(scope: Scope, reply: ReplyContent) -> Response:
+    note(scope, rows=reply.rows)
+    response = Response(reply.content, media_type=reply.media_type)
+    if reply.lost:
+        response.headers["Funcs-Warning"] = lost_text(reply.lost)
+    return response
 
 
 def _single_header(request: Request, name: str) -> str | None:
