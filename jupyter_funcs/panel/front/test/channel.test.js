@@ -1,7 +1,7 @@
 /** Requests, values on their way, and whether the kernel answers: against a model without a kernel. */
 import assert from "node:assert/strict";
 import { after, mock, test } from "node:test";
-import { FakeModel, pause, VALUES } from "./fake.js";
+import { FakeModel, VALUES } from "./fake.js";
 import { imported } from "./sources.js";
 
 const { Channel, TIMES } = await imported("core/channel.ts");
@@ -13,6 +13,7 @@ let passing = setImmediate(function pass() {
   passing = setImmediate(pass);
 });
 after(() => clearImmediate(passing));
+const pause = (milliseconds = 0) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 Object.assign(TIMES, {
   typing: 20,

@@ -2,30 +2,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chart, manyLines, multiples } from "./charts.js";
-import { pause } from "./fake.js";
-import { press, shown, soon } from "./page.js";
+import { settled } from "./clock.js";
+import { press, shown } from "./page.js";
 import { ANSWERS, STATES } from "./states.js";
 
-/** What is asked comes a moment after it is there. */
-const until = (holds) => soon(() => assert.ok(holds())).then(() => pause(30));
-const open = async (answers = {}, traits = {}, before = () => {}, part = "plot") => {
+const open = async (answers = {}, traits = {}, before = () => {}) => {
   const page = await shown({ ...STATES.chart.traits, ...traits }, { ...ANSWERS, ...answers });
   before(page);
-  await until(
-    () =>
-      page.$(part) ||
-      page.$("chart-empty")?.textContent.includes("stopped") ||
-      page.$("chart-empty")?.querySelector("b"),
-  );
+  await settled();
   const asked = () => page.model.asked.filter((each) => each.kind === "chart");
   const choose = async (hook, value) => {
     page.$(hook).value = value;
     page.$(hook).dispatchEvent(new Event("change", { bubbles: true }));
-    await pause(60);
+    await settled();
   };
   const key = async (name) => {
     press(page.$("plot"), name);
-    await pause(60);
+    await settled();
   };
   return { ...page, asked, choose, key };
 };
@@ -57,16 +50,20 @@ test("the kernel is asked once, and draws a line for each series with its unit",
 test("a choice is asked of the kernel, and stays while another tab is shown", async () => {
   const { $, asked, choose, model, close } = await open();
   await choose("chart-show", "growth");
-  await until(() => $("unit").textContent === "%");
+  await settled();
+  assert.equal($("unit").textContent, "%");
   assert.deepEqual(asked().at(-1).wish, { show: "growth" });
   $("chart-kind:bars").click();
-  await until(() => !$("legend"));
+  await settled();
+  assert.ok(!$("legend"));
   assert.deepEqual(asked().at(-1).wish, { show: "growth", kind: "bar" });
   assert.match($("plot").getAttribute("aria-label"), /Southeast .*Northeast/);
   model.write({ tab: "code" });
-  await until(() => !$("plot"));
+  await settled();
+  assert.ok(!$("plot"));
   model.write({ tab: "chart" });
-  await until(() => $("plot"));
+  await settled();
+  assert.ok($("plot"));
   assert.deepEqual(asked().at(-1).wish, { show: "growth", kind: "bar" });
   await close();
 });
@@ -84,7 +81,8 @@ test("keys move a cursor that says all values, and zoom", async () => {
   await key("Escape");
   assert.ok(!$("tooltip"));
   await key("+");
-  await until(() => asked().length === 2);
+  await settled();
+  assert.equal(asked().length, 2);
   const { low, high } = asked().at(-1);
   assert.ok(high - low > 900 && high - low < 920, `${low} ${high}`);
   assert.ok($("zoom-reset"));
@@ -143,7 +141,7 @@ test("named periods are zoomed in the page, by keys and by dragging", async () =
           clientY: 50,
         }),
       );
-      await pause(60);
+      await settled();
     }
   };
   await drag(48 + (584 * 4.2) / 19, 48 + (584 * 6.9) / 19);
@@ -162,7 +160,8 @@ test("named periods are zoomed in the page, by keys and by dragging", async () =
 test("a zoom is left when another result has other times, and a stopped kernel is said", async () => {
   const { $, key, asked, model, close } = await open();
   await key("+");
-  await until(() => asked().length === 2);
+  await settled();
+  assert.equal(asked().length, 2);
   const later = (request) => {
     const view = chart(request);
     return { ...view, x: { ...view.x, values: view.x.values.map((day) => day + 10_000) } };
@@ -170,7 +169,8 @@ test("a zoom is left when another result has other times, and a stopped kernel i
   model.answers.chart = later;
   const { run } = model.traits;
   model.write({ run: { ...run, number: 4, result: { ...run.result, number: 4 } } });
-  await until(() => asked().length === 4 && !$("zoom-reset"));
+  await settled();
+  assert.ok(asked().length === 4 && !$("zoom-reset"));
   assert.ok(paths($).every((each) => each.getAttribute("d").includes("L")));
   await close();
   const stopped = await open({ chart: null }, {}, (page) => page.model.die());
@@ -181,20 +181,20 @@ test("a zoom is left when another result has other times, and a stopped kernel i
 test("the legend hides a line, shows one alone, and shows all again", async () => {
   const { $, close } = await open();
   $("legend:Midwest").click();
-  await pause(60);
+  await settled();
   assert.equal($("legend:Midwest").getAttribute("aria-pressed"), "false");
   assert.equal(paths($).length, 5);
   $("legend:Midwest").dispatchEvent(new MouseEvent("mouseenter"));
-  await pause(60);
+  await settled();
   assert.equal($("plot").querySelectorAll(".is-dim").length, 0); // a hidden line is no reason to fade the others
   $("legend:Pacific").dispatchEvent(new MouseEvent("mouseenter"));
-  await pause(60);
+  await settled();
   assert.equal($("plot").querySelectorAll(".is-dim").length, 4);
   $("legend:Pacific").dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
-  await pause(60);
+  await settled();
   assert.equal(paths($).length, 1);
   $("legend-all").click();
-  await pause(60);
+  await settled();
   assert.equal(paths($).length, 6);
   await close();
 });
@@ -204,7 +204,8 @@ test("many lines are grey but the eight largest, until all are wanted", async ()
   assert.equal($("plot").querySelectorAll(".g-rest").length, 14);
   assert.match($("chart-note").textContent, /The 8 largest of 22 lines are coloured/);
   $("show-all-lines").click();
-  await until(() => asked().length === 2 && !$("show-all-lines"));
+  await settled();
+  assert.ok(asked().length === 2 && !$("show-all-lines"));
   assert.deepEqual(asked().at(-1).wish, { all: true });
   assert.equal($("plot").querySelectorAll(".g-rest").length, 0);
   await close();
@@ -230,7 +231,8 @@ test("a chart stays when another one is refused, and says why", async () => {
   const { $, choose, model, close } = await open();
   model.answers.chart = () => ({ error: ["The result is gone.", "Run the function again."] });
   await choose("chart-measure", "Transaction Count");
-  await until(() => $("chart-note").textContent.includes("The result is gone."));
+  await settled();
+  assert.ok($("chart-note").textContent.includes("The result is gone."));
   assert.equal(paths($).length, 6);
   await close();
 });
@@ -246,7 +248,8 @@ test("texts of a service stay text", async () => {
 
 test("a table for screen readers has the values", async () => {
   const { $, close } = await open();
-  await until(() => $("chart-table"));
+  await settled();
+  assert.ok($("chart-table"));
   const table = $("chart-table");
   assert.ok(table.querySelectorAll("tbody tr").length <= 60);
   assert.match(table.textContent, /Week of 16 Nov 2020/);
@@ -274,7 +277,8 @@ for (const [kind, parts, reading] of [
     const { $, asked, key, close } = await open();
     $(`chart-kind:${kind}`).click();
     const drawn = kind === "scatters" ? "g > circle" : ".g-fill";
-    await until(() => $("plot").querySelectorAll(drawn).length === parts);
+    await settled();
+    assert.ok($("plot").querySelectorAll(drawn).length === parts);
     assert.deepEqual(asked().at(-1).wish, { kind: kind.slice(0, -1) });
     await key("End");
     assert.match($("plot").getAttribute("aria-label"), reading);
@@ -288,7 +292,8 @@ test("a stack is as high as the sum of its lines", async () => {
   const { $, key, close } = await open();
   const highest = (dots) => Math.min(...[...dots].map((dot) => Number(dot.getAttribute("cy"))));
   $("chart-kind:stacks").click();
-  await until(() => $("plot").querySelector(".g-fill"));
+  await settled();
+  assert.ok($("plot").querySelector(".g-fill"));
   await key("End");
   const sum = $("tooltip").querySelector(".is-sum").textContent;
   const ticks = [...$("plot").querySelectorAll("text[text-anchor=end]")];
@@ -302,7 +307,7 @@ test("a stack is as high as the sum of its lines", async () => {
 });
 
 test("panels have a plot each with the same axes, and one legend", async () => {
-  const { $, close } = await open({ chart: multiples }, {}, () => {}, "panels");
+  const { $, close } = await open({ chart: multiples }, {});
   for (const panel of ["Debit", "Credit", "Other"]) assert.ok($(`plot:${panel}`));
   const texts = (panel) =>
     [...$(`plot:${panel}`).querySelectorAll("text")].map(({ textContent }) => textContent);
@@ -310,7 +315,7 @@ test("panels have a plot each with the same axes, and one legend", async () => {
   assert.ok(texts("Debit").includes("500k"), "the axis is logarithmic");
   assert.equal($("legend").querySelectorAll("button").length, 2);
   $("legend:Midwest").click();
-  await pause(60);
+  await settled();
   assert.equal($("plot:Credit").querySelectorAll(".g-path").length, 1);
   assert.ok(!$("zoom-reset"));
   await close();
@@ -321,7 +326,8 @@ test("names stand beside the codes of a legend and of bars", async () => {
   const { $, close } = await open({ chart: (request) => ({ ...chart(request), names }) });
   assert.match($("legend:Pacific").textContent, /^Pacific The west coast\d/);
   $("chart-kind:bars").click();
-  await until(() => !$("legend"));
+  await settled();
+  assert.ok(!$("legend"));
   assert.match($("plot").getAttribute("aria-label"), /Pacific · The west coast [\d,]+/);
   await close();
 });
@@ -332,18 +338,21 @@ test("the points open as a table, while the chart stays what it is", async () =>
   });
   await choose("chart-measure", "Transaction Count");
   $("chart-points-table").click();
-  await until(() => $("chip:points"));
+  await settled();
+  assert.ok($("chip:points"));
   const of = { sort: [], filters: [], find: "", hidden: [] };
   const step = { wish: { measure: "Transaction Count" }, low: null, high: null, of };
   const { steps } = model.asked.filter(({ kind }) => kind === "shape").at(-1);
   assert.deepEqual(steps, [{ kind: "points", ...step }]);
   assert.ok($("assign"));
   $("tab:chart").click();
-  await until(() => $("plot"));
+  await settled();
+  assert.ok($("plot"));
   assert.deepEqual(asked().at(-1).steps, []);
   $("tab:table").click();
   $("chip-remove:points").click();
-  await until(() => !$("chip:points"));
+  await settled();
+  assert.ok(!$("chip:points"));
   await close();
 });
 
@@ -357,7 +366,8 @@ test("what was chosen stays when the page is loaded again", async (context) => {
   const traits = { view: { ...STATES.chart.traits.view, panel: "one" } };
   const first = await open({}, traits);
   await first.choose("chart-show", "growth");
-  await until(() => first.$("unit").textContent === "%");
+  await settled();
+  assert.equal(first.$("unit").textContent, "%");
   await first.close();
   const { asked, close } = await open({}, traits);
   assert.deepEqual(

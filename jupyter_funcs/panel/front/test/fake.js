@@ -1,13 +1,5 @@
 /** A model without a kernel, which answers requests by a table; for Node (`page` makes it a browser) and for the stage. */
 
-const wait = (milliseconds = 0) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-
-/** Wait, and then for what a busy machine draws late: each turn lets another effect or reply come. */
-export async function pause(milliseconds = 0) {
-  await wait(milliseconds);
-  for (let turn = 0; milliseconds > 0 && turn < 5; turn += 1) await wait();
-}
-
 /** As the traits of a panel with a form of one field. */
 export const VIEW = {
   trusted: true,

@@ -1,8 +1,9 @@
 /** The inputs: what is typed and chosen becomes requests, and what the kernel says stands at the fields. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { groupsOf, pause, RUN, VALUES, VIEW } from "./fake.js";
-import { press, shown, soon, type } from "./page.js";
+import { pass, settled, soon } from "./clock.js";
+import { groupsOf, RUN, VALUES, VIEW } from "./fake.js";
+import { press, shown, type } from "./page.js";
 
 const field = (name, control, more = {}) => ({
   name,
@@ -60,26 +61,25 @@ const options = (el) =>
   [...el.querySelectorAll('[role="option"]')].map((each) =>
     each.dataset.jf?.replace("option:", ""),
   );
-const TYPED = 190;
 
 test("a text is sent once typing pauses, and an answer never overwrites later typing", async () => {
   const { model, $, close } = await open([field("a", "text")], {}, {}, { set: null });
   type(box($, "a"), "x");
-  await pause(TYPED);
+  await settled();
   type(box($, "a"), "xy");
   model.write({ values: { ...model.traits.values, seq: 1, fields: { a: { value: "x" } } } });
-  await pause(10);
+  await pass(20);
   assert.equal(box($, "a").value, "xy");
-  await pause(TYPED);
+  await settled();
   assert.deepEqual(sent(model), [
     ["a", "x"],
     ["a", "xy"],
   ]);
   type(box($, "a"), "  ");
-  await pause(TYPED);
+  await settled();
   assert.deepEqual(sent(model).at(-1), ["a", "  "]); // white space is content
   type(box($, "a"), "");
-  await pause(TYPED);
+  await settled();
   assert.deepEqual(sent(model).at(-1), ["a", null]);
   await close();
 });
@@ -88,18 +88,18 @@ test("a combobox finds by value and label, marks what matched, and takes what is
   const { model, el, $, close } = await open([field("Symbol", "choice", { options: SYMBOLS })]);
   const input = box($, "Symbol");
   type(input, "ko");
-  await pause(20);
+  await settled();
   assert.deepEqual(options(el), ["KORD US EQUITY", "KORD LN EQUITY"]);
   assert.equal(el.querySelector("mark").textContent, "KO");
   assert.equal(input.getAttribute("aria-expanded"), "true");
   press(input, "ArrowDown");
-  await pause(10);
+  await settled();
   assert.equal(
     document.getElementById(input.getAttribute("aria-activedescendant")).dataset.jf,
     "option:KORD LN EQUITY",
   );
   press(input, "Enter");
-  await pause(TYPED);
+  await settled();
   assert.deepEqual(sent(model), [["Symbol", "KORD LN EQUITY"]]);
   assert.equal(options(el).length, 0);
   await close();
@@ -113,16 +113,16 @@ test("Other… that is left without a text keeps the value; a text that is delet
   const input = box($, "a");
   for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "Enter"]) {
     press(input, key);
-    await pause(20);
+    await settled();
   }
   assert.equal(input.placeholder, "Type any value");
   input.dispatchEvent(new Event("blur"));
-  await pause(TYPED);
+  await settled();
   assert.deepEqual(sent(model), []);
   type(input, "");
-  await pause(20);
+  await settled();
   input.dispatchEvent(new Event("blur"));
-  await pause(TYPED);
+  await settled();
   assert.deepEqual(sent(model), [["a", null]]);
   await close();
 });
@@ -134,18 +134,18 @@ test("a combobox of declared options has no Other, an open one takes any text; E
   ];
   const { model, el, $, close } = await open(fields);
   box($, "a").click();
-  await pause(10);
+  await settled();
   assert.deepEqual(options(el), ["x", "y"]);
   press(box($, "a"), "Escape");
-  await pause(10);
+  await settled();
   box($, "b").click();
-  await pause(10);
+  await settled();
   assert.deepEqual(options(el), ["x", "other"]);
   type(box($, "b"), "new one");
-  await pause(10);
+  await settled();
   assert.match($("other").textContent, /Use “new one”/);
   press(box($, "b"), "Enter");
-  await pause(TYPED);
+  await settled();
   assert.deepEqual(sent(model), [["b", "new one"]]);
   await close();
 });
@@ -158,15 +158,15 @@ test("while options are being listed, Enter waits for them", async () => {
     }),
   ]);
   type(box($, "a"), "ko");
-  await pause(20);
+  await settled();
   press(box($, "a"), "Enter");
-  await pause(TYPED);
+  await settled();
   assert.deepEqual(sent(model), []);
   model.write({ options: { a: SYMBOLS } });
-  await pause(20);
+  await settled();
   assert.deepEqual(options(el).slice(0, 2), ["KORD US EQUITY", "KORD LN EQUITY"]);
   press(box($, "a"), "Enter");
-  await pause(TYPED);
+  await settled();
   assert.deepEqual(sent(model), [["a", "KORD US EQUITY"]]);
   await close();
 });
@@ -189,9 +189,9 @@ for (const [name, typed, taken] of [
     for (const each of ["a", "b"]) {
       box($, each).focus();
       type(box($, each), typed);
-      await pause(20);
+      await settled();
       box($, each).dispatchEvent(new Event("blur"));
-      await pause(TYPED);
+      await settled();
     }
     assert.deepEqual(sent(model), [
       ["a", taken],
@@ -205,7 +205,7 @@ for (const [name, typed, taken] of [
       },
     });
     model.write({ options: { a: SYMBOLS, b: SYMBOLS } });
-    await pause(TYPED + 50);
+    await settled();
     assert.deepEqual(sent(model).slice(2), taken === typed ? [] : [["b", taken]]);
     await close();
   });
@@ -226,7 +226,7 @@ test("options beyond the page are searched in the kernel", async () => {
     answers,
   );
   type(box($, "a"), "zz");
-  await pause(350);
+  await settled();
   assert.deepEqual(asked, [["zz", 0]]);
   assert.deepEqual(options(el), ["zz1", "zz2"]);
   await close();
@@ -248,10 +248,11 @@ for (const [control, taken] of [
     );
     for (const text of ["nv", "nvra"]) {
       type(box($, "a"), text);
-      await pause(5);
+      await pass(5);
       press(box($, "a"), "Enter");
     }
-    await soon(() => assert.deepEqual(sent(model), [["a", taken]]));
+    await settled();
+    assert.deepEqual(sent(model), [["a", taken]]);
     await close();
   });
 
@@ -329,7 +330,7 @@ test("a list says where it comes from and how old it is, and is listed again", a
 test("Enter adds a value to a list, and runs nothing; in a closed box it runs", async () => {
   const { model, $, close } = await open([field("l", "list"), field("t", "text")]);
   type(box($, "l"), "one");
-  await pause(10);
+  await settled();
   press(box($, "l"), "Enter");
   await soon(() => assert.deepEqual(sent(model), [["l", ["one"]]]));
   assert.ok(!model.kinds().includes("run"));
@@ -341,7 +342,7 @@ test("Enter adds a value to a list, and runs nothing; in a closed box it runs", 
 test("a value may occur twice in a list that is typed, and is taken away once", async () => {
   const { model, $, close } = await open([field("l", "list")], { l: { value: ["0.5", "2"] } });
   type(box($, "l"), "0.5");
-  await pause(10);
+  await settled();
   press(box($, "l"), "Enter");
   await soon(() => assert.deepEqual(sent(model).at(-1)[1], ["0.5", "2", "0.5"]));
   $("remove:l:0.5").click();
@@ -388,7 +389,7 @@ test("a function chosen with Enter has the focus in its first field", async () =
   press($("picker-search"), "ArrowDown");
   press($("picker-search"), "Enter");
   await soon(() => assert.ok(document.activeElement === box($, "first")));
-  await pause(60);
+  await settled();
   assert.ok(document.activeElement === box($, "first"));
   await close();
 });
@@ -424,26 +425,26 @@ test("several values are chips: chosen, taken away, all, by group, and pasted", 
     answers,
   );
   box($, "s").click();
-  await pause(10);
+  await settled();
   assert.equal($("select-all:s").textContent, "Select all 4");
   $("group:Retail").click();
-  await pause(TYPED);
+  await settled();
   assert.deepEqual(sent(model).at(-1)[1], ["NVRA US EQUITY", "KORD US EQUITY", "KORD LN EQUITY"]);
   assert.match(el.querySelector(".jf-chip").textContent, /^NVRA/);
   $("select-all:s").click();
-  await pause(TYPED);
+  await settled();
   assert.equal(sent(model).at(-1)[1].length, 4);
   $("remove:s:KORD LN EQUITY").click();
-  await pause(TYPED);
+  await settled();
   assert.equal(sent(model).at(-1)[1].length, 3);
   const event = new Event("paste", { bubbles: true, cancelable: true });
   event.clipboardData = { getData: () => "MCHQ\nZZ" };
   box($, "s").dispatchEvent(event);
-  await pause(TYPED + 20);
+  await settled();
   assert.ok(sent(model).at(-1)[1].includes("ZZ"));
   assert.match(el.textContent, /2 values pasted, 1 not in the list, 2 repeats left out/);
   press(box($, "s"), "Backspace");
-  await pause(TYPED);
+  await settled();
   assert.ok(!sent(model).at(-1)[1].includes("ZZ"));
   await close();
 });
@@ -483,10 +484,10 @@ test("a variable is a chip that says what it holds; what is typed after $ waits 
   });
   assert.equal($("variable:a").textContent, "$one12");
   type(box($, "b"), "$two");
-  await pause(TYPED);
+  await settled();
   assert.deepEqual(sent(model), []);
   press(box($, "b"), "Enter");
-  await pause(20);
+  await settled();
   assert.equal(model.asked.at(-1).kind, "run");
   assert.equal(model.asked.at(-1).values.b, "$two");
   await close();
@@ -536,7 +537,7 @@ test("white space is content in a list of chips, in a box with values, and in li
   ]) {
     const input = box($, name);
     type(input, Array.isArray(value) ? value.at(-1) : value);
-    await pause(20);
+    await settled();
     input.dispatchEvent(new Event("blur"));
     await soon(() => assert.deepEqual(sent(model).at(-1), [name, value]));
   }
@@ -552,9 +553,9 @@ test("yes, no and default are three segments; another value is a text", async ()
   assert.equal($("value:a:Default").getAttribute("aria-checked"), "true");
   assert.match($("field:a").textContent, /No \(default\)/);
   $("value:a:Yes").click();
-  await pause(20);
+  await pass(20);
   press($("value:a:Yes"), "ArrowRight");
-  await pause(TYPED);
+  await settled();
   assert.deepEqual(sent(model), [["a", "false"]]);
   assert.equal(box($, "b").value, "Maybe");
   assert.ok(!document.querySelector('[data-jf="other:b"]'));
@@ -568,14 +569,14 @@ test("a number steps within its bounds, and a date is judged at its tenth charac
   ]);
   $("more:n").click();
   $("more:n").click();
-  await pause(TYPED);
+  await settled();
   assert.deepEqual(sent(model), [["n", "3"]]);
   press(box($, "n"), "ArrowDown");
   type(box($, "d"), "2025-02-3");
-  await pause(TYPED);
+  await settled();
   assert.deepEqual(sent(model).slice(1), [["n", "2"]]);
   type(box($, "d"), "2025-02-30");
-  await pause(TYPED);
+  await settled();
   assert.deepEqual(sent(model).at(-1), ["d", "2025-02-30"]);
   await close();
 });
@@ -618,7 +619,7 @@ test("an error stands at its field with a fix; a warning never disables Run", as
   );
   date.click();
   symbol.click();
-  await pause(TYPED);
+  await settled();
   assert.deepEqual(sent(model), [
     ["d", "2025-02-28"],
     ["s", ["NVRA US EQUITY", "KORD US EQUITY"]],
@@ -632,7 +633,7 @@ test("an error stands at its field with a fix; a warning never disables Run", as
       fields: { d: {}, s: states.s },
     },
   });
-  await pause(10);
+  await settled();
   assert.equal($("run").getAttribute("aria-disabled"), null);
   await close();
 });
@@ -662,10 +663,10 @@ test("help is above Run while a field or Run has the focus, and whole in its box
     field("a", "text", { help: "First. Second.", brief: "First." }),
   ]);
   box($, "a").dispatchEvent(new Event("focusin", { bubbles: true }));
-  await pause(10);
+  await settled();
   assert.equal($("help-line").textContent, "a: First.");
   $("help:a").click();
-  await pause(20);
+  await settled();
   assert.match(document.querySelector(".jf-infopop").textContent, /First\. Second\./);
   for (const [to, many] of [
     ["run", 1],
@@ -690,18 +691,18 @@ test("a run shows its progress and can be cancelled, in the folded line too", as
   );
   assert.equal($("progress-text").textContent, "6 of 24 runs");
   model.event({ ev: "progress", running: { ...run.running, done: 7, note: "1 failed" } });
-  await pause(10);
+  await settled();
   assert.equal($("progress-text").textContent, "7 of 24 runs · 1 failed");
   model.write({ run: { ...run, running: { ...run.running, done: 0, of: 1, bytes: 2e6 } } });
-  await pause(10);
+  await settled();
   assert.equal($("progress-text").textContent, "Receiving, 2.0 MB");
   model.write({ run });
-  await pause(10);
+  await settled();
   assert.equal($("progress").getAttribute("aria-valuenow"), "25");
   assert.match($("elapsed").textContent, /^3\.\d s$/);
   assert.equal($("fold").querySelector(".jf-chip").textContent, "x, y");
   $("cancel").click();
-  await pause(10);
+  await settled();
   assert.equal(model.asked.at(-1).kind, "cancel");
   await close();
 });
@@ -723,11 +724,11 @@ test("Cancel takes the focus of Run, and not that of who has gone on", async (t)
     $(start).focus();
     model.write({ run: running });
     await soon(() => assert.ok($("progress-text")));
-    await pause(20);
+    await settled();
     assert.match(document.activeElement.dataset.jf, start === "run" ? /^cancel/ : /^history$/);
     model.write({ run: RUN });
     await soon(() => assert.ok($("run")));
-    await pause(20);
+    await settled();
     assert.match(document.activeElement.dataset.jf, start === "run" ? /^run/ : /^history$/);
   }
   await close();
@@ -784,7 +785,7 @@ test("a sweep says how many runs it makes, and markup in any text stays text", a
   el.querySelector('[data-jf^="show:"]')?.dispatchEvent(
     new MouseEvent("mousedown", { bubbles: true, cancelable: true }),
   );
-  await pause(30);
+  await settled();
   assert.ok(!el.querySelector("img"));
   assert.ok(el.textContent.includes("<img src=x"));
   await close();
@@ -813,7 +814,7 @@ test("fields and options may be named as what every object of the page has", asy
     const { $, model, close } = await shown({ view: { ...VIEW, fields }, values, options });
     for (const name of names) assert.equal(box($, name).value, "");
     type(box($, "__proto__"), "constructor");
-    await pause(10);
+    await settled();
     if (control !== "text") press(box($, "__proto__"), "Enter");
     const value = control === "text" ? "constructor" : ["constructor"];
     await soon(() => assert.deepEqual(sent(model).at(-1), ["__proto__", value]));

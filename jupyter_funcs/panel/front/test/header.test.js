@@ -1,8 +1,8 @@
 /** The header: a long catalog by pages, help within the panel, and presets that come with the demo. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pause } from "./fake.js";
-import { press, shown, soon, type } from "./page.js";
+import { pass, settled, soon } from "./clock.js";
+import { press, shown, type } from "./page.js";
 import { ANSWERS, STATES } from "./states.js";
 
 const listed = (from, to) =>
@@ -32,7 +32,7 @@ test("a long catalog is listed to its end as it is scrolled, under one heading",
     await soon(() => assert.ok($(last)));
   }
   list.dispatchEvent(new el.ownerDocument.defaultView.Event("scroll"));
-  await pause(60);
+  await settled();
   assert.deepEqual(
     model.asked.filter(({ kind }) => kind === "functions").map(({ from }) => from),
     [0, 100, 200],
@@ -54,7 +54,7 @@ test("Enter takes what matches the words typed, not what was listed before them"
   $("picker").click();
   await soon(() => assert.ok($("function:get_0")));
   type($("picker-search"), "seven");
-  await pause(5);
+  await pass(5);
   press($("picker-search"), "Enter");
   await soon(() =>
     assert.deepEqual(
@@ -100,7 +100,7 @@ test("a shipped preset is offered and never listed for deletion; the box goes wi
     $(`preset-delete:${name}`).click();
     const { view } = model.traits;
     await soon(() => assert.equal(model.asked.at(-1).name, name));
-    await pause(30); // the reply comes before the view without it
+    await settled(); // the reply comes before the view without it
     model.write({ view: { ...view, presets: view.presets.filter((each) => each.name !== name) } });
     await soon(() => assert.equal(Boolean($("preset-delete:NVRA by region")), left));
   }

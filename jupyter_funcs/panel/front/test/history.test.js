@@ -2,23 +2,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compared } from "./charts.js";
-import { pause } from "./fake.js";
-import { press, shown, soon } from "./page.js";
+import { settled, soon } from "./clock.js";
+import { press, shown } from "./page.js";
 import { ANSWERS, HISTORY, STATES } from "./states.js";
 
-/** What is asked comes a moment after it is there. */
-const until = (holds) => soon(() => assert.ok(holds())).then(() => pause(30));
 const open = async (answers = {}, hooks = []) => {
   const page = await shown(STATES.history.traits, { ...ANSWERS, ...answers });
   const click = async (...names) => {
     for (const name of names) {
-      await until(() => page.$(name));
+      await settled();
+      assert.ok(page.$(name));
       page.$(name).click();
-      await pause(60);
+      await settled();
     }
   };
   await click("history", ...hooks);
-  await until(() => page.el.querySelector('tbody tr, [data-jf="compare-args"]'));
+  await settled();
+  assert.ok(page.el.querySelector('tbody tr, [data-jf="compare-args"]'));
   return { ...page, click, asked: (kind) => page.model.asked.filter((each) => each.kind === kind) };
 };
 
@@ -37,7 +37,8 @@ test("runs are rows with what differs, and exactly two can be compared", async (
   );
   assert.match($("compare").textContent, /Run again and compare/); // the result of 7 is gone
   await click("tick:7", "tick:9", "compare");
-  await until(() => asked("compare").length);
+  await settled();
+  assert.ok(asked("compare").length);
   assert.deepEqual(
     asked("compare").map(({ before, after, from, again }) => [before, after, from, again]),
     [[8, 9, 0, false]],
@@ -55,10 +56,12 @@ test("a comparison has arguments, sums, a chart, rows and the code; Swap turns i
   assert.equal($("compare-chart").querySelectorAll(".g-path").length, 2);
   assert.equal($("compare-rows").querySelectorAll("tbody tr").length, 50);
   await click("compare-more");
-  await until(() => $("compare-rows").querySelectorAll("tbody tr").length === 100);
+  await settled();
+  assert.equal($("compare-rows").querySelectorAll("tbody tr").length, 100);
   assert.equal(asked("compare").at(-1).from, 50);
   await click("compare-swap");
-  await until(() => asked("compare").length === 3);
+  await settled();
+  assert.equal(asked("compare").length, 3);
   assert.deepEqual([asked("compare").at(-1).before, asked("compare").at(-1).after], [9, 8]);
   assert.match(el.querySelector(".jf-drawer").getAttribute("aria-label"), /Compare/);
   await close();
@@ -95,7 +98,8 @@ test("what is gone is run again on demand, and why nothing can be compared is sa
   const { $, click, asked, close } = await open({ compare: gone }, ["tick:9", "tick:8", "compare"]);
   assert.ok(!$("compare-rows"));
   await click("compare-again");
-  await until(() => $("compare-rows"));
+  await settled();
+  assert.ok($("compare-rows"));
   assert.ok(asked("compare").at(-1).again);
   await close();
   const other = (request) => ({
@@ -117,14 +121,16 @@ test("Escape goes back a step, and the focus stays inside and returns", async ()
   const focused = () => el.ownerDocument.activeElement;
   assert.equal(focused(), $("compare-back"));
   press($("drawer"), "Escape");
-  await until(() => $("tick:9"));
+  await settled();
+  assert.ok($("tick:9"));
   $(`open:${HISTORY.at(-1).number}`).focus();
   press(focused(), "Tab");
   assert.equal(focused(), $("compare")); // from the last stop to the first
   press(focused(), "Tab", { shiftKey: true });
   assert.equal(focused(), $(`open:${HISTORY.at(-1).number}`));
   press(focused(), "Escape");
-  await until(() => !$("drawer"));
+  await settled();
+  assert.ok(!$("drawer"));
   assert.equal(focused(), $("history"));
   await click("history");
   assert.ok($("drawer"));
@@ -134,7 +140,8 @@ test("Escape goes back a step, and the focus stays inside and returns", async ()
 test("a run is run again or opened, and the drawer closes", async () => {
   const { $, click, asked, close } = await open({ open: { said: "Opened run 8." } });
   await click("open:8");
-  await until(() => !$("drawer"));
+  await settled();
+  assert.ok(!$("drawer"));
   assert.deepEqual(
     asked("open").map(({ number }) => number),
     [8],

@@ -1,14 +1,11 @@
 /** The reply as a folded tree, which is asked for a level at a time. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pause, RUN } from "./fake.js";
+import { settled, until } from "./clock.js";
+import { RUN } from "./fake.js";
 import { shown, type } from "./page.js";
 import { ANSWERS, RESULT } from "./states.js";
 
-const until = async (found) => {
-  for (let turn = 0; turn < 100 && !found(); turn++) await pause(10);
-  return found();
-};
 const panel = (answers = {}) =>
   shown(
     { tab: "json", run: { ...RUN, state: "done", number: 3, result: RESULT } },
@@ -88,7 +85,7 @@ test("one search at a time, and of those that waited the last", async () => {
     model.emit("msg:custom", { v: 1, re: id, hits: [], more: false, all: true });
   for (const text of ["a", "ab", "abc"]) {
     type($("json-find"), text);
-    await pause(350);
+    await settled();
   }
   assert.deepEqual(
     asked().map(({ text }) => text),

@@ -1,8 +1,9 @@
 /** What a panel puts into the notebook that shows it: a notebook is an object here, as Lab's shared model has it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { soon } from "./clock.js";
 import { FakeModel, RUN, VALUES, VIEW } from "./fake.js";
-import { shown, soon } from "./page.js";
+import { shown } from "./page.js";
 import { RESULT } from "./states.js";
 
 const LINE = "get_panel_fq Symbol=KORD";

@@ -1,7 +1,8 @@
 /** A page by happy-dom, with the sources in it. */
 import { afterEach } from "node:test";
 import { Window } from "happy-dom";
-import { FakeModel, pause } from "./fake.js";
+import { settled } from "./clock.js";
+import { FakeModel } from "./fake.js";
 import { imported } from "./sources.js";
 
 const window = new Window({
@@ -11,7 +12,7 @@ const window = new Window({
 });
 const NAMES = `
   document Element HTMLElement Node Event KeyboardEvent MouseEvent PointerEvent MutationObserver
-  getComputedStyle requestAnimationFrame cancelAnimationFrame CSS addEventListener
+  getComputedStyle CSS addEventListener
   removeEventListener innerWidth innerHeight navigator location
 `
   .trim()
@@ -36,7 +37,7 @@ window.HTMLCanvasElement.prototype.getContext = () => ({
 
 const { default: panel } = await imported("index.tsx");
 
-/** What a test that failed has left open: a panel's interval would keep Node from ending. */
+/** What a test that failed has left open, and the next one would find. */
 const opened = new Set();
 afterEach(() => Promise.all([...opened].map((close) => close())));
 
@@ -45,31 +46,16 @@ export async function shown(traits, answers, model = new FakeModel(traits, answe
   const el = document.createElement("div");
   document.body.append(el);
   const away = panel.render({ model, el });
-  await pause(10);
+  await settled();
   const $ = (hook) => el.querySelector(`[data-jf="${hook}"]`);
   const close = async () => {
     opened.delete(close);
     away();
     el.remove();
-    await pause();
+    await settled();
   };
   opened.add(close);
   return { model, el, $, close, root: $("panel") };
-}
-
-/**
- * Wait until an assertion holds, since a busy machine draws late; after a minute it fails as the
- * assertion does. That an element is gone is `ok(!element)`: `equal` would print it each time, with
- * all that it is tied to.
- */
-export async function soon(assertion) {
-  for (const end = performance.now() + 60_000; ; await pause(5)) {
-    try {
-      return assertion();
-    } catch (error) {
-      if (performance.now() > end) throw error;
-    }
-  }
 }
 
 /** Press a key where the focus would be. */

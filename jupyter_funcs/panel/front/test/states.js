@@ -561,37 +561,37 @@ const begun = (before) =>
   });
 const click =
   (...hooks) =>
-  async ({ $, pause }) => {
+  async ({ $, settled }) => {
     for (const hook of hooks) {
-      for (let turn = 0; turn < 300 && !$(hook); turn++) await pause(20);
+      await settled();
       $(hook)?.click();
-      await pause(60);
+      await settled();
     }
   };
 /** Type into a box, after some clicks. */
 const entered =
   (box, text, ...hooks) =>
-  async ({ $, pause }) => {
-    await click(...hooks, box)({ $, pause });
+  async ({ $, settled }) => {
+    await click(...hooks, box)({ $, settled });
     $(box).value = text;
     $(box).dispatchEvent(new Event("input", { bubbles: true }));
-    await pause(350);
+    await settled();
   };
 const typed =
   (name, text) =>
-  async ({ $, pause }) => {
+  async ({ $, settled }) => {
     const input = $(`field:${name}`).querySelector("input");
     input.focus();
     input.value = text;
     input.dispatchEvent(new Event("input", { bubbles: true }));
-    await pause(60);
+    await settled();
   };
 const chosen =
   (hook, value) =>
-  async ({ $, pause }) => {
+  async ({ $, settled }) => {
     $(hook).value = value;
     $(hook).dispatchEvent(new Event("change", { bubbles: true }));
-    await pause(80);
+    await settled();
   };
 /** A pointer over the chart, at a part of its width. */
 const over = ($, type, part) => {
@@ -607,23 +607,23 @@ const over = ($, type, part) => {
 };
 const point =
   (part) =>
-  async ({ $, pause }) => {
-    await pause(80);
+  async ({ $, settled }) => {
+    await settled();
     over($, "pointermove", part);
-    await pause(40);
+    await settled();
   };
 const drag =
   (from, to) =>
-  async ({ $, pause }) => {
+  async ({ $, settled }) => {
     over($, "pointerdown", from);
     for (const [type, part] of [
       ["pointermove", to],
       ["pointerup", to],
     ]) {
-      await pause(30);
+      await settled();
       over($, type, part);
     }
-    await pause(120);
+    await settled();
   };
 const sweep = {
   ...values({ PanelName: "Demo Card Panel", Symbol: { each: COMPANIES.map((one) => one.value) } }),
@@ -693,10 +693,10 @@ export const STATES = {
       ),
       run: RUN,
     },
-    async ({ $, pause }) => {
+    async ({ $, settled }) => {
       $("field:Symbol").querySelector("input").focus();
       $("field:Symbol").querySelector("input").click();
-      await pause(60);
+      await settled();
     },
   ),
   hints: at({
@@ -722,9 +722,9 @@ export const STATES = {
       ),
       run: RUN,
     },
-    async ({ $, pause }) => {
+    async ({ $, settled }) => {
       $("field-menu:region").click();
-      await pause(60);
+      await settled();
     },
   ),
   evidence: at(
@@ -762,12 +762,12 @@ export const STATES = {
       ),
       run: RUN,
     },
-    async ({ $, pause }) => {
+    async ({ $, settled }) => {
       $("field:described").querySelector("input").focus();
       $("show:described").dispatchEvent(
         new MouseEvent("mousedown", { bubbles: true, cancelable: true }),
       );
-      await pause(60);
+      await settled();
     },
   ),
   "field-menu": at({ run: RUN }, click("field-menu:Symbol")),
@@ -824,7 +824,7 @@ export const STATES = {
     },
   }),
   table: at({}),
-  "table-cells": at({}, async ({ $, pause }) => {
+  "table-cells": at({}, async ({ $, settled }) => {
     const drag = (type, row, place) => {
       const { left, top } = $("grid")
         .querySelector(`[data-r="${row}"][data-c="${place}"]`)
@@ -837,16 +837,16 @@ export const STATES = {
     drag("mousedown", 2, 2);
     drag("mousemove", 8, 3);
     drag("mouseup", 8, 3);
-    await pause(300);
+    await settled();
   }),
-  "table-cell": at({}, async ({ $, pause }) => {
+  "table-cell": at({}, async ({ $, settled }) => {
     const cell = $("grid").querySelector('[data-r="2"][data-c="1"]');
     for (const type of ["mousedown", "mouseup", "dblclick"]) {
       const { left, top } = cell.getBoundingClientRect();
       const where = { clientX: left + 9, clientY: top + 9, bubbles: true };
       cell.dispatchEvent(new MouseEvent(type, where));
     }
-    await pause(100);
+    await settled();
   }),
   "table-columns": at({}, click("columns")),
   filtered: at({}, async (page) => {
@@ -860,12 +860,12 @@ export const STATES = {
     document.body.dispatchEvent(new Event("pointerdown", { bubbles: true }));
     await entered("filter-lo", "400,000", "filter:Spend")(page);
     document.body.dispatchEvent(new Event("pointerdown", { bubbles: true }));
-    await page.pause(60);
+    await page.settled();
     page
       .$("grid")
       .querySelectorAll(".jf-tr")[3]
       .children[2].dispatchEvent(new MouseEvent("mousedown", { bubbles: true }));
-    await page.pause(60);
+    await page.settled();
   }),
   filter: at({}, entered("filter-lo", "250,000", "filter:Spend")),
   values: at({}, click("filter:Region", "value:Pacific")),
@@ -900,28 +900,27 @@ export const STATES = {
   },
   "many-lines": at({ tab: "chart", run: { ...done, partial } }, undefined, { chart: manyLines }),
   json: at({ tab: "json" }),
-  "json-find": at({ tab: "json" }, async ({ $, pause }) => {
-    for (let turn = 0; turn < 300 && !$("json-find"); turn++) await pause(20);
-    await pause(20);
+  "json-find": at({ tab: "json" }, async ({ $, settled }) => {
+    await settled();
     $("json-find").value = "Midwest";
     $("json-find").dispatchEvent(new Event("input", { bubbles: true }));
-    await pause(500);
+    await settled();
     $("json-find").dispatchEvent(
       new KeyboardEvent("keydown", { key: "Enter", shiftKey: true, bubbles: true }),
     );
-    await pause(200);
+    await settled();
   }),
   code: at({ tab: "code" }),
   "no-lines": at({ tab: "chart" }, undefined, {
     chart: (request) => ({ ...chart(request), series: [], why: "No column has numbers." }),
   }),
   picker: at({}, click("picker")),
-  "picker-search": at({}, async ({ $, pause }) => {
+  "picker-search": at({}, async ({ $, settled }) => {
     $("picker").click();
-    await pause(60);
+    await settled();
     $("picker-search").value = "spend";
     $("picker-search").dispatchEvent(new Event("input", { bubbles: true }));
-    await pause(200);
+    await settled();
   }),
   presets: at({}, click("presets")),
   menu: at({}, click("menu")),
@@ -995,21 +994,19 @@ export const STATES = {
   }),
   asks: at(
     {},
-    async ({ $, pause }) => {
+    async ({ $, settled }) => {
       $("picker").dispatchEvent(
         new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true }),
       );
-      await pause(60);
+      await settled();
     },
     { run: { asks: "This makes 2,400 runs. Run them all?" } },
   ),
   busy: at(
     {},
-    async ({ $, pause }) => {
-      $("menu").click();
-      await pause(60);
-      $("refresh").click();
-      await pause(700);
+    async ({ $, settled, pass }) => {
+      await click("menu", "refresh")({ $, settled });
+      await pass(500);
     },
     { refresh: null },
   ),

@@ -1,4 +1,4 @@
-import { useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
 import { columnsOf, PAGE, Pages } from "./pages";
@@ -13,6 +13,13 @@ export function useView({ table, number: run }: P.ResultView, redraw: () => void
   /** What was asked for last: the next click adds to it, though its page may be on its way. */
   const wanted = useRef(first.query);
   const turn = useRef(0);
+  // What was asked for a table that is gone meanwhile says nothing of the one that is shown.
+  useLayoutEffect(
+    () => () => {
+      turn.current += 1;
+    },
+    [],
+  );
 
   const request = (query: P.TableQuery, block: number, group: number) => {
     const columns = columnsOf(group, table.count);
