@@ -220,10 +220,11 @@ class OAuth(CachedToken):
         return f"{self._about['client_id']} {self._profile}"
 
     def _made(self, text: str) -> Secret:
-        is_own = self._flow()[0] == "client"
-        return AccessToken(
-            text, self._ends, {"client_id": self._about["client_id"]} if is_own else {}
-        )
+        flow, _ = self._flow()
+        account = {}
+        if flow == "client":
+            account["client_id"] = self._about["client_id"]
+        return AccessToken(text, self._ends, account)
 
     def _flow(self) -> tuple[str, JsonObject]:
         """Return the flow that gets a token, and its addresses."""
@@ -306,9 +307,8 @@ class OAuth(CachedToken):
     def _fetched(self, fetch: Callable[[Any], Any], client: Any = None) -> str:
         """Return the access token of a reply, and keep what renews it."""
         answer = self._sent(lambda: fetch(client or self._client()))
-        ends = answer.get("expires_at")
-        self._ends = ends if isinstance(ends, int) else math.inf
-        if isinstance(refresh := answer.get("refresh_token"), str):
+        self._ends = only(int, answer.get("expires_at")) or math.inf
+        if refresh := only(str, answer.get("refresh_token")):
             self._refresh = Secret(refresh)
             with suppress(KeyringUnavailableError):
                 if "keep" in self._about:
@@ -456,12 +456,14 @@ class _Redirected(BaseHTTPRequestHandler):
         is_ours = path == "/callback" and compare_digest(
             answer.get("state", "").encode(), self.server.state.encode()
         )
-        self.send_response(200 if is_ours else 404)
+        if not is_ours:
+            self.send_error(404)
+            return
+        self.server.answer = answer
+        self.send_response(200)
         self.send_header("Content-Type", "text/plain")
         self.end_headers()
-        if is_ours:
-            self.server.answer = answer
-            self.wfile.write(b"You are logged in. You can close this page.")
+        self.wfile.write(b"You are logged in. You can close this page.")
 
     def log_message(self, *_: Any) -> None:
         """Write nothing: the address has the code."""

@@ -243,7 +243,9 @@ def _resolved(where: object, source: TokenSource | None) -> Connection | None:
     name = name or _default_profile()
     if not name:
         return None
-    return _at_address(name, own, source) if "://" in name else _from_profile(name, source)
+    if "://" in name:
+        return _at_address(name, own, source)
+    return _from_profile(name, source)
 
 
 def _own(url: str) -> Connection:
@@ -348,25 +350,26 @@ def auth_name(scheme: str) -> str:
 
 def _from_profile(name: str, source: TokenSource | None) -> Connection:
     profile = _read_profile(name, profiles_file())
-    connection = _profiled(profile, name, source)
+    if profile.get("kind") == "python":
+        connection = _python(f"python:{profile['module']}", source)
+    elif "command" in profile:
+        target = tuple(profile["command"])
+        env = tuple(profile.get("env", ()))
+        connection = Connection(name, f"mcp:{name}", NO_TOKEN, kind="mcp", target=target, env=env)
+        command_environment(connection)  # raises if a variable isn't set
+    else:
+        connection = _addressed(profile, name, source)
     return replace(
         connection,
+        name=name,
+        where=name,
         timeout=profile.get("timeout", 0.0),
         synonyms=profile.get("synonyms", {}),
     )
 
 
-def _profiled(profile: _Table, name: str, source: TokenSource | None) -> Connection:
+def _addressed(profile: _Table, name: str, source: TokenSource | None) -> Connection:
     kind = profile.get("kind", "")
-    if kind == "python":
-        return replace(_python(f"python:{profile['module']}", source), name=name, where=name)
-    if command := profile.get("command"):
-        named = tuple(profile.get("env", ()))
-        connection = Connection(
-            name, f"mcp:{name}", NO_TOKEN, where=name, kind="mcp", target=tuple(command), env=named
-        )
-        command_environment(connection)  # raises if a variable isn't set
-        return connection
     url = str(profile.get("file", profile.get("url")))
     file = profiles_file().absolute().parent / expanded(url)
     is_file = "file" in profile or (kind == "openapi" and "://" not in url)
@@ -383,8 +386,6 @@ def _profiled(profile: _Table, name: str, source: TokenSource | None) -> Connect
     connection = _document(file, source) if is_file else _connection(url, source, hint, kind)
     return replace(
         connection,
-        name=name,
-        where=name,
         allow_server=allow_server and _normalized(allow_server),
         server=_server(profile.get("server", "")),
         allow_http=profile.get("allow_http", False),
@@ -416,10 +417,12 @@ def _text(name: str, label: str) -> str:
     """Return the text of a variable that must be set."""
     if text := os.environ.get(name):
         return text
-    variable = name if _VARIABLE.fullmatch(name) else ""
+    variable = "The variable"
+    if _VARIABLE.fullmatch(name):
+        variable = f"{variable} {name}"
     raise ConfigError(
-        f"The variable {variable and variable + ' '}in {label} is not set.",
-        f"Set {variable or 'it'} to its value before Jupyter starts, or name another in {profiles_file()}.",
+        f"{variable} in {label} is not set.",
+        f"Set it to its value before Jupyter starts, or name another in {profiles_file()}.",
     )
 
 
@@ -507,8 +510,9 @@ def _token_source(
 
 
 def _read_toml(path: Path) -> _Table:
-    table = read_toml(path, f"The profiles in {path}", "Fix the file, or set FUNCS_CONFIG.")
-    return table[1] if table else {}
+    hint = "Fix the file, or set FUNCS_CONFIG."
+    _, table = read_toml(path, f"The profiles in {path}", hint) or ("", {})
+    return table
 
 
 def _read_profile(name: str, path: Path) -> _Table:
@@ -559,23 +563,12 @@ def _profile_problem(profile: _Table) -> str:
     if unknown := profile.keys() - _KEYS_BY_TARGET[runs]:
         which = "a command and the" if runs == "command" else "the unknown"
         return f"has {which} key {quote(min(unknown))}"
-    if wrong := _option_problem(profile):
-        return wrong
-    if not runs:
-        return _address_problem(profile) or _document_problem(profile)
-    if not _is_words(profile.get("env", [])):
-        return 'has an env that is not a list of variables, as in env = ["GITHUB_TOKEN"]'
-    return _target_problem(runs, profile.get(runs))
-
-
-def _option_problem(profile: _Table) -> str:
-    """Return what is wrong with what profiles of all kinds may have."""
-    if not _is_positive(profile.get("timeout", 1)):
-        return "has a timeout that is not a positive number of seconds"
-    synonyms = profile.get("synonyms", {})
-    if not isinstance(synonyms, dict) or not all(map(_is_words, synonyms.values())):
-        return 'has synonyms that are not lists of words, as in synonyms = {revenue = ["spend"]}'
-    return ""
+    for key, (fits, what) in _CHECKS.items():
+        if key in {*profile, runs} and not fits(profile.get(key)):
+            return f"has {what}"
+    if runs:
+        return ""
+    return _address_problem(profile) or _document_problem(profile)
 
 
 def _address_problem(profile: _Table) -> str:
@@ -614,15 +607,7 @@ def _document_problem(profile: _Table) -> str:
     """Return what is wrong with what a profile says of a document, its servers and schemes."""
     if "file" in profile and profile.get("kind", "openapi") != "openapi":
         return 'has a file; its kind can only be "openapi"'
-    if not isinstance(profile.get("allow_http", False), bool):
-        return "has an allow_http that is neither true nor false"
-    server = profile.get("server", "")
-    if not isinstance(server, str) and not _is_words([*only(dict, server).values()] or None):
-        return 'has a server that is neither text nor values of its variables, as in server = {tenant = "acme"}'
-    auth = profile.get("auth", {})
-    if not isinstance(auth, dict):
-        return "has an auth that is not a table of schemes"
-    for scheme, table in auth.items():
+    for scheme, table in profile.get("auth", {}).items():
         if wrong := _scheme_problem(only(dict, table)):
             return f"has an auth.{scheme} that {wrong}"
     return ""
@@ -647,27 +632,41 @@ def _scheme_problem(table: _Table) -> str:
     return ""
 
 
-def _target_problem(key: str, target: object) -> str:
-    """Return what is wrong with the module or the command of a profile."""
-    if key == "module":
-        return "" if _is_text(target) else 'has no module, as in module = "team.functions"'
-    if isinstance(target, list) and target and all(target) and _is_words(target):
-        return ""
-    return 'has a command that is not a list of words, as in command = ["uvx", "mcp-server-time"]'
-
-
 def _is_words(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
-def _is_positive(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+def _is_positive(value: Any) -> bool:
+    return type(value) in {int, float} and value > 0
 
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value)
 
 
+# What a profile has in a key, if that isn't what the key takes.
+_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "timeout": (_is_positive, "a timeout that is not a positive number of seconds"),
+    "synonyms": (
+        lambda value: isinstance(value, dict) and all(map(_is_words, value.values())),
+        'synonyms that are not lists of words, as in synonyms = {revenue = ["spend"]}',
+    ),
+    "env": (_is_words, 'an env that is not a list of variables, as in env = ["GITHUB_TOKEN"]'),
+    "module": (_is_text, 'no module, as in module = "team.functions"'),
+    "command": (
+        lambda value: _is_words(value) and value and all(value),
+        'a command that is not a list of words, as in command = ["uvx", "mcp-server-time"]',
+    ),
+    "allow_http": (
+        lambda value: isinstance(value, bool),
+        "an allow_http that is neither true nor false",
+    ),
+    "server": (
+        lambda value: isinstance(value, str) or _is_words([*only(dict, value).values()] or None),
+        'a server that is neither text nor values of its variables, as in server = {tenant = "acme"}',
+    ),
+    "auth": (lambda value: isinstance(value, dict), "an auth that is not a table of schemes"),
+}
 _AUTH_KEYS: dict[str, Callable[[Any], bool]] = {
     "user": _is_text,
     "client_id": _is_text,
@@ -696,9 +695,11 @@ def _connection(url: str, source: TokenSource | None, no_token: str, kind: str =
 
 def _kind_of(url: str, kind: str) -> str:
     """Return the kind of a source that is said, or that its address tells; empty if it must be detected."""
-    if url.lower().endswith(_DOCUMENTS):
-        return kind or "openapi"
-    return kind or ("mcp" if url.endswith("/mcp") else "")
+    if not kind and url.lower().endswith(_DOCUMENTS):
+        return "openapi"
+    if not kind and url.endswith("/mcp"):
+        return "mcp"
+    return kind
 
 
 def _document(file: Path, source: TokenSource | None) -> Connection:
@@ -745,18 +746,13 @@ def _normalized(url: str, *, exact: bool = False) -> str:
     if parts.scheme not in {"http", "https"} or not host or not url.isprintable() or " " in url:
         shown = "This" if "@" in url else quote(url)  # it may contain a password
         raise ConfigError(f"{shown} is not the address of a service.", "Write it as https://host.")
-    path = parts.path.rstrip("/")
-    query = ""
-    if exact and parts.path != "/":
-        path = parts.path
-        query = parts.query
-    return urlunsplit((parts.scheme, _netloc(host, port), path, query, ""))
-
-
-def _netloc(host: str, port: int | None) -> str:
     if ":" in host:
         host = f"[{host}]"
-    return f"{host}:{port}" if port else host
+    if port:
+        host = f"{host}:{port}"
+    if exact and parts.path != "/":
+        return urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
+    return f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

@@ -14,7 +14,6 @@ import os
 import time
 import zlib
 from contextlib import suppress
-from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -97,10 +96,10 @@ class KeptReplies:
         if isinstance(reply, Failure):
             return reply
         with suppress(OSError):  # a full disk or another user's folder is no reason to fail
-            await asyncio.to_thread(
-                path.touch if reply.is_known else partial(self._keep, path, reply)
-            )
-        return kept if kept and reply.is_known else reply
+            await asyncio.to_thread(self._keep, path, reply)
+        if kept and reply.is_known:
+            return kept
+        return reply
 
     def _read(self, request: Request, secrets: Sequence[Secret]) -> tuple[Path, Reply | None]:
         content = [request.method, request.url, request.body]
@@ -116,6 +115,9 @@ class KeptReplies:
         return path, None
 
     def _keep(self, path: Path, reply: Reply) -> None:
+        if reply.is_known:
+            path.touch()
+            return
         facts = reply._asdict() | {"headers": dict(reply.headers)}
         head = json.dumps({name: facts[name] for name in facts.keys() - {"data", "secrets"}})
         content = gzip.compress(head.encode() + b"\n" + reply.without_token(), 1)
@@ -171,7 +173,7 @@ class Transport:
         address = self.connection.base_url
         other = self.connection.allow_server
         origin = "://".join(urlsplit(other if address.startswith("file:") else address)[:2])
-        self._health = HEALTH[origin] if self._transport is None else Health()
+        self._health = Health() if self.is_own else HEALTH[origin]
 
     def reopen_after_fork(self) -> None:
         """Start again in a forked process."""
@@ -180,21 +182,22 @@ class Transport:
         ):  # a child must not use its parent's sockets, nor wait for its parent's requests
             self._open()
 
-    async def post(
+    async def send(
         self,
-        path: str,
+        place: str,
         payload: object,
         terms: Terms,
         progress: Progress | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """Send `payload` as JSON to a path of the service, and return the whole reply."""
+        """Send `payload` as JSON to a place of the service, as in ``GET /path``, and return the whole reply."""
+        method, _, path = place.partition(" ")
         url = self.connection.base_url + path
         sent = dict(headers or {})
         if terms.takes_arrow:
             sent["Accept"] = f"{ARROW}, application/json;q=0.9"
         return await self.request(
-            Request("POST", url, payload, sent, self.connection.credentials), terms, progress
+            Request(method, url, payload, sent, self.connection.credentials), terms, progress
         )
 
     async def request(

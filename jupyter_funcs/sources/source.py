@@ -21,10 +21,8 @@ from jupyter_funcs.catalog.listing import (
     parse_listing,
 )
 from jupyter_funcs.catalog.schemas import Schemas, text_of
-from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import NO_TOKEN
 from jupyter_funcs.connection.replies import (
-    ARROW,
     LIST_PATH,
     RUN_PATH,
     RUNS_PATH,
@@ -33,6 +31,7 @@ from jupyter_funcs.connection.replies import (
 )
 from jupyter_funcs.connection.retries import Proof, Purpose, pause_after
 from jupyter_funcs.connection.transport import Terms
+from jupyter_funcs.core import background
 from jupyter_funcs.core.background import Progress, in_thread, loop_time
 from jupyter_funcs.core.errors import (
     ConfigError,
@@ -122,10 +121,9 @@ class ServiceSource:
         self._patience = (
             20.0  # seconds that a request may wait; less behind a proxy that gives up earlier
         )
-        self._cancelling: set[asyncio.Task[None]] = set()
 
     async def listing(self, terms: Terms, progress: Progress) -> ReadCatalog:
-        reply = await self._transport.post(LIST_PATH, {}, terms, progress)
+        reply = await self._transport.send(f"POST {LIST_PATH}", {}, terms, progress)
         self._offers_arrow = reply.offers_arrow
         self.headers = TAKES_JSON if reply.takes_json else {}
         self.keeps_runs = reply.headers.get("funcs-runs") == "kept"
@@ -135,24 +133,25 @@ class ServiceSource:
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
         terms = terms._replace(takes_arrow=terms.takes_arrow and self._offers_arrow)
+        request = self.request(function, args)
         if not self.keeps_runs:
-            return await self._transport.post(
-                RUN_PATH, self.request(function, args), terms, progress, self.headers
+            return await self._transport.send(
+                f"POST {RUN_PATH}", request, terms, progress, self.headers
             )
         progress.kept_id = progress.kept_id or token_hex(16)
-        purpose = Purpose.KEPT if terms.purpose is Purpose.RUN else Purpose.CHANGE
+        purpose = Purpose.CHANGE
+        if terms.purpose is Purpose.RUN:
+            purpose = Purpose.KEPT
         terms = terms._replace(purpose=purpose)
         try:
             if not progress.has_begun:
-                reply = await self._begun(function, self.request(function, args), terms, progress)
+                reply = await self._begun(function, request, terms, progress)
                 if reply is not None:
                     return reply
             return await self._ended(function.name, terms, progress)
         except asyncio.CancelledError:
             if loop_time() < terms.until:  # by the user: at the deadline it goes on
-                task = asyncio.ensure_future(self._cancel(progress.kept_id))
-                self._cancelling.add(task)
-                task.add_done_callback(self._cancelling.discard)
+                background.start(self._cancel(progress.kept_id))
             raise
 
     async def _begun(
@@ -161,13 +160,15 @@ class ServiceSource:
         """Start a run that may be kept; return its reply if it is there soon, or nothing."""
         id_ = progress.kept_id
         headers = {**self.headers, "Prefer": f"respond-async, wait={_SOON}", "Idempotency-Key": id_}
-        path = RUNS_PATH if progress.is_kept else RUN_PATH
+        path = RUN_PATH
         # A run that is kept from its start is the same run if it is started again.
         is_safe = progress.is_kept or bool(function.model_extra.get("readOnly"))
+        if progress.is_kept:
+            path = RUNS_PATH
+            body = {**body, "key": id_}
         for number in count():
             try:
-                begun = {**body, "key": id_} if progress.is_kept else body
-                reply = await self._asked(f"POST {path}", terms, progress, begun, headers)
+                reply = await self._asked(f"POST {path}", terms, progress, body, headers)
             except FuncsError as error:
                 if error.proof not in _UNANSWERED:
                     raise
@@ -208,9 +209,11 @@ class ServiceSource:
     ) -> Reply:
         """Ask for a kept run until there is an answer, however often the line breaks."""
         for number in count():
-            query = f"?wait={self._patience:g}" if waits else ""
+            place = f"GET {path}"
+            if waits:
+                place = f"{place}?wait={self._patience:g}"
             try:
-                return await self._asked(f"GET {path}{query}", terms, progress)
+                return await self._asked(place, terms, progress)
             except FuncsError as error:
                 is_missing = isinstance(error, NotFoundError) and number < misses
                 if error.proof in {"", Proof.FINAL} and not is_missing:
@@ -223,7 +226,7 @@ class ServiceSource:
 
     async def look(self, id_: str, terms: Terms) -> JsonObject:
         """Return what the service knows of a kept run; of all of them if there is no id."""
-        path = f"{RUNS_PATH}/{id_}" if id_ else RUNS_PATH
+        path = f"{RUNS_PATH}/{id_}".rstrip("/")
         return read_object((await self._asked(f"GET {path}", terms, Progress())).data)
 
     async def forget(self, id_: str, terms: Terms) -> None:
@@ -245,18 +248,10 @@ class ServiceSource:
         body: JsonObject | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
-        """Send a request to a place, such as "GET /path"; if nothing comes for long, the line is broken."""
-        method, _, path = place.partition(" ")
-        headers = headers or {}
+        """Send a request to a place of the service; if nothing comes for long, the line is broken."""
         if body is None:  # it only looks
             terms = terms._replace(retries=0, force=True)
-        sent = headers
-        if terms.takes_arrow:
-            sent = {**headers, "Accept": f"{ARROW}, application/json;q=0.9"}
-        connection = self._transport.connection
-        url = connection.base_url + path
-        request = Request(method, url, body, sent, connection.credentials)
-        task = asyncio.ensure_future(self._transport.request(request, terms, progress))
+        task = asyncio.ensure_future(self._transport.send(place, body, terms, progress, headers))
         try:
             while True:
                 before = progress.received
@@ -267,7 +262,8 @@ class ServiceSource:
                     break
         finally:
             task.cancel()
-        silent = ServiceConnectionError(f"{connection.name} did not answer.", "Try again.")
+        name = self._transport.connection.name
+        silent = ServiceConnectionError(f"{name} did not answer.", "Try again.")
         silent.proof = Proof.UNANSWERED
         raise silent
 
@@ -375,9 +371,8 @@ def _checked(read: ReadCatalog, service: str) -> Catalog:
 
 def _is_another(error: FuncsError, kind: str) -> bool:
     """Return whether an error only says that the address is of another kind."""
-    is_reply = (
-        200 <= error.status < (500 if kind == "service" else 600) and error.status not in _FINAL
-    )
-    return isinstance(error, ProtocolError) or (
-        is_reply and not isinstance(error, ReplyTooLargeError)
-    )
+    if isinstance(error, ProtocolError):
+        return True
+    is_failure = kind == "service" and error.status >= 500
+    is_reply = error.status >= 200 and error.status not in _FINAL
+    return is_reply and not is_failure and not isinstance(error, ReplyTooLargeError)

@@ -172,7 +172,7 @@ async def transport(url: str, in_flight: int) -> Took:
     async def send(number: int) -> object:
         until = asyncio.get_running_loop().time() + 60
         payload = {"FunctionName": "Bytes", "Args": {"a": str(number)}}
-        return await ours.post(RUN, payload, Terms(Purpose.SWEEP, until))
+        return await ours.send(f"POST {RUN}", payload, Terms(Purpose.SWEEP, until))
 
     took = await timed(send, in_flight)
     await ours.close()

@@ -152,7 +152,9 @@ def run(session: Session, max_bytes: int = 2**30) -> pd.DataFrame:
 
 def post(session: Session, max_bytes: int = 2**30) -> Reply:
     """Return the reply to a run before it is decoded."""
-    send = session.remote.transport.post(RUN_PATH, {}, Terms(Purpose.RUN, math.inf, max_bytes))
+    send = session.remote.transport.send(
+        f"POST {RUN_PATH}", {}, Terms(Purpose.RUN, math.inf, max_bytes)
+    )
     return background.wait(background.start(send))
 
 
