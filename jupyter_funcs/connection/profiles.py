@@ -417,12 +417,14 @@ def _text(name: str, label: str) -> str:
     """Return the text of a variable that must be set."""
     if text := os.environ.get(name):
         return text
-    variable = "The variable"
+    what = f"The variable in {label} is not set."
     if _VARIABLE.fullmatch(name):
-        variable = f"{variable} {name}"
+        what = f"The variable {name} in {label} is not set."
+    else:
+        name = "it"
     raise ConfigError(
-        f"{variable} in {label} is not set.",
-        f"Set it to its value before Jupyter starts, or name another in {profiles_file()}.",
+        what,
+        f"Set {name} to its value before Jupyter starts, or name another in {profiles_file()}.",
     )
 
 

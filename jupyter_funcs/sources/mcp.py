@@ -96,7 +96,9 @@ class McpSource:
         return Reply(data, [await self._transport.secret()], lines=False, media_type=media_type)
 
     def request(self, function: Function, args: Args) -> JsonObject:
-        arguments = args.get(_WHOLE, {}) if function.context == _WHOLE else args
+        arguments: Any = args
+        if function.context == _WHOLE:
+            arguments = args.get(_WHOLE, {})
         # A half of a surrogate pair can't be sent, and the SDK would close the connection over it.
         arguments = json.loads(replace_surrogates(json.dumps(arguments, ensure_ascii=False)))
         return {"method": "tools/call", "params": {"name": function.name, "arguments": arguments}}
@@ -106,8 +108,9 @@ class McpSource:
 
     def _identity(self) -> str:
         """Return a hash of the folder and the environment in which a command runs, or would be started now."""
-        is_running = self._link is not None and self._link.is_usable
-        return self._started_in if is_running else self._start()
+        if self._link is not None and self._link.is_usable:
+            return self._started_in
+        return self._start()
 
     def _start(self) -> str:
         if self._transport.connection.target is None:
@@ -216,7 +219,7 @@ def _read(link: Link | None, source: str, data: bytes) -> Catalog:
     for tool in tools[:_MOST_TOOLS]:
         function = _function(tool, listed["server"])
         if function is None or function.name in functions:
-            left_out.append(quote(tool.get("name") if isinstance(tool, dict) else tool, 40))
+            left_out.append(quote(only(dict, tool).get("name", tool), 40))
         else:
             functions[function.name] = function
             if only(dict, tool.get("execution")).get("taskSupport") == "required":
@@ -319,15 +322,13 @@ def _data(result: JsonObject, name: str) -> tuple[bytes, str]:
     if not all(block.get("type") in _IN_WORDS for block in blocks):
         return _files(blocks, value)
     if value is None:
-        value = _value_of(blocks, texts)
+        values = [_link(block) or _value(text) for block, text in zip(blocks, texts, strict=True)]
+        value = values or None
+        if len(values) == 1:
+            [value] = values
     elif isinstance(value, dict) and value.keys() == {"result"}:
         value = value["result"]  # the SDK's servers wrap what isn't an object so
     return _encoded(value), ""
-
-
-def _value_of(blocks: list[JsonObject], texts: list[str]) -> Any:
-    values = [_link(block) or _value(text) for block, text in zip(blocks, texts, strict=True)]
-    return values[0] if len(values) == 1 else values or None
 
 
 def _refusal(text: str, name: str) -> FuncsError:
@@ -349,7 +350,9 @@ def _files(blocks: list[JsonObject], value: Any) -> tuple[bytes, str]:
         return _encoded(parts), PARTS
     [part] = parts
     content = part["Result"].encode("utf-8", "replace")
-    return base64.b64decode(content) if part["is_file"] else content, part["media_type"]
+    if part["is_file"]:
+        content = base64.b64decode(content)
+    return content, part["media_type"]
 
 
 def _encoded(value: Any) -> bytes:
@@ -381,7 +384,7 @@ def _text(block: JsonObject) -> str:
     if isinstance(block.get("text"), str):
         return str(block["text"])
     data = _content(block)
-    size = size_text(len(data) * 3 // 4) if data else ""
+    size = data and size_text(len(data) * 3 // 4)
     parts = (block.get("mimeType"), block.get("uri"), size)
     return f"{block.get('type')} ({', '.join(str(part) for part in parts if part)})"
 

@@ -58,7 +58,7 @@ from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from anyio.abc import Process
 
@@ -74,8 +74,10 @@ R = TypeVar("R", bound=types.Result)
 # Seconds. A command may have to download its server, so it keeps starting after those who asked for it gave up.
 _OPEN_SECONDS = 60.0
 _NOTIFY_SECONDS = 5.0
-# Between two looks at a task: at least, if the server doesn't say, and at most.
-_TASK_SECONDS = (0.1, 1.0, 30.0)
+# Between two looks at a task, if the server doesn't say.
+_TASK_SECONDS = 1.0
+_LEAST_TASK_SECONDS = 0.1
+_MOST_TASK_SECONDS = 30.0
 _EXIT_SECONDS = 0.6
 _TERM_SECONDS = 0.3
 _POLL = 0.01
@@ -92,6 +94,7 @@ _PING_HEADERS = {
     "MCP-Protocol-Version": "2025-06-18",  # from which on a token is for one server
 }
 _FRAMING = {"content-encoding", "content-length", "transfer-encoding"}
+_UNANSWERED = {"POST": 202}  # what the SDK is told if a message that has no answer can't be sent
 _CLOSED = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _OF_SDK = (MCPError, ValueError, RuntimeError)
 
@@ -126,8 +129,7 @@ class Link:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
         self.name = self.server = transport.connection.name
-        target = transport.connection.target
-        self.command = tuple(map(str, target)) if isinstance(target, tuple | list) else ()
+        self.command = tuple(map(str, only(tuple, transport.connection.target)))
         self._env = command_environment(transport.connection)
         self.functions: dict[str, Function] | None = None  # None if not known, or changed
         self.tasks: set[str] = set()  # the tools that run as tasks only
@@ -161,7 +163,9 @@ class Link:
         """Call a tool; its result is that of `ask`."""
 
         async def told(progress: float, total: float | None, message: str | None) -> None:
-            share = f"{progress / total:.0%}" if total else f"{progress:g}"
+            share = f"{progress:g}"
+            if total:
+                share = f"{progress / total:.0%}"
             run.said = f"{share} {redacted_line(message or '', 80)}".rstrip()
 
         call = types.CallToolRequest(
@@ -173,7 +177,7 @@ class Link:
                 call.params.task = types.TaskMetadata()
             await self._request(call, types.CallToolResult, ask, told)
             if name in self.tasks:
-                await self._finish(self._task_of(ask), ask, run)
+                await self._finish(ask, run)
         finally:
             self._runs.remove(run)
             if self._declined:
@@ -182,21 +186,20 @@ class Link:
             if run.question is not None and not run.question.answer.done():
                 run.question.answer.set_result(None)
 
-    def _task_of(self, ask: Ask) -> types.Task:
+    async def _finish(self, ask: Ask, run: Progress) -> None:
+        """Wait for the end of a task and ask for its result; cancel it if nobody waits any more."""
         try:
-            return types.Task.model_validate(ask.result.get("task"), by_name=False)
+            task = types.Task.model_validate(ask.result.get("task"), by_name=False)
         except ValueError as error:
             raise UnansweredError(self._failure(error, ask, ProtocolError)) from None
-
-    async def _finish(self, task: types.Task, ask: Ask, run: Progress) -> None:
-        """Wait for the end of a task and ask for its result; cancel it if nobody waits any more."""
-        least, usual, most = _TASK_SECONDS
         by_id = types.GetTaskRequestParams(task_id=task.task_id)
         try:
             while task.status == "working":
                 run.said = redacted_line(task.status_message or "working", 80)
-                seconds = usual if task.poll_interval is None else task.poll_interval / 1000
-                await asyncio.sleep(min(max(seconds, least), most))
+                seconds = _TASK_SECONDS
+                if task.poll_interval is not None:
+                    seconds = task.poll_interval / 1000
+                await asyncio.sleep(min(max(seconds, _LEAST_TASK_SECONDS), _MOST_TASK_SECONDS))
                 task = await self._request(
                     types.GetTaskRequest(params=by_id), types.GetTaskResult, ask
                 )
@@ -387,7 +390,7 @@ class Link:
         text = self._stderr.decode("utf-8", "replace")
         lines = [line for line in text.splitlines() if line.strip()]
         last = [line for line in lines if "error" in line.casefold()] or lines
-        return before + redacted_line(last[-1]) if last else ""
+        return "".join(before + redacted_line(line) for line in last[-1:])
 
     async def _ask_user(
         self,
@@ -411,7 +414,9 @@ class Link:
         values = await run.ask(question)
         if values is None:
             return types.ElicitResult(action="decline")
-        return types.ElicitResult(action="accept", content=None if question.link else values)
+        if question.link:
+            return types.ElicitResult(action="accept")
+        return types.ElicitResult(action="accept", content=values)
 
     async def _on_notification(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
@@ -423,7 +428,7 @@ class Link:
         if ask.failure is not None:
             return ask.failure
         text = redacted_line(_reason(error))
-        code = error.code if isinstance(error, MCPError) else None
+        code = getattr(error, "code", None)
         if code == types.CONNECTION_CLOSED and self._is_closed(text):
             return self._end()
         if code == types.METHOD_NOT_FOUND and self.opened.done() and refusal is ProtocolError:
@@ -431,7 +436,9 @@ class Link:
             return Failure(ConfigError(what, "Connect to another one."))
         if code in {None, types.PARSE_ERROR} or refusal is ProtocolError:
             what = f"{self.name} did not answer as an MCP server: {text}"
-            check = "Check its command." if self.command else CHECK_ADDRESS
+            check = CHECK_ADDRESS
+            if self.command:
+                check = "Check its command."
             return Failure(ProtocolError(what, check))
         if code == types.INVALID_PARAMS:
             return Failure(ArgumentError(text))
@@ -450,7 +457,9 @@ class Link:
             what = f"{self.name} closed the connection before its reply ended."
             return Failure(ServiceConnectionError(what, "Try again."), Proof.BROKEN)
         code = self._process.returncode
-        end = "closed its output" if code is None else f"ended with exit code {code}"
+        end = f"ended with exit code {code}"
+        if code is None:
+            end = "closed its output"
         what = f"The server of {self.name} {end}{self._last_words(': ') or '.'}"
         hint = f"Run it in a terminal to see why: {redacted_line(' '.join(self.command))}"
         if self._noise:
@@ -506,26 +515,32 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
         ask = _asking.get()
         body = await request.aread()
         is_answered = request.method == "POST" and "id" in json_decoding.decode(body)
+        limit = None
+        if not is_answered and request.method != "GET":
+            limit = _NOTIFY_SECONDS  # or it would hold up what is sent after it
         try:
-            # A message without an answer must not hold up what is sent after it.
-            async with asyncio.timeout(
-                None if is_answered or request.method == "GET" else _NOTIFY_SECONDS
-            ):
+            async with asyncio.timeout(limit):
                 reply = await self._open(request, body)
         except FuncsError as error:  # of the token's source
             reply = Failure(error)
         except TimeoutError:
             reply = Failure(DeadlineError("It was not accepted in time."))
         if is_answered:
-            ask.failure = reply if isinstance(reply, Failure) else None
+            ask.failure = None
         if not isinstance(reply, Failure):
+            headers = [
+                (name, text)
+                for name, text in reply.response.headers.items()
+                if name.lower() not in _FRAMING
+            ]
             return httpx2.Response(
                 reply.response.status_code,
-                headers=_unframed(reply.response.headers),
+                headers=headers,
                 stream=_Pieces(self.link, ask, reply),
             )
         if not is_answered:
-            return httpx2.Response(202 if request.method == "POST" else 405)
+            return httpx2.Response(_UNANSWERED.get(request.method, 405))
+        ask.failure = reply
         # As an error of this request: what is raised here ends all the others too.
         refusal = {"code": types.INVALID_REQUEST, "message": reply.error.what}
         return httpx2.Response(502, json={"jsonrpc": "2.0", "id": None, "error": refusal})
@@ -551,10 +566,6 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
         return reply
 
 
-def _unframed(headers: Mapping[str, str]) -> list[tuple[str, str]]:
-    return [(name, text) for name, text in headers.items() if name.lower() not in _FRAMING]
-
-
 @dataclass(eq=False)
 class _Pieces(httpx2.AsyncByteStream):
     """The body of a reply, up to the limit of its request."""
@@ -573,13 +584,15 @@ class _Pieces(httpx2.AsyncByteStream):
                     raise too_large(self.ask.max_bytes)
                 yield piece
         except FuncsError as error:
-            is_broken = isinstance(error, ServiceConnectionError)
-            self.ask.failure = Failure(error, Proof.BROKEN if is_broken else Proof.FINAL)
+            proof = Proof.FINAL
+            if isinstance(error, ServiceConnectionError):
+                proof = Proof.BROKEN
+            self.ask.failure = Failure(error, proof)
             # Those that the SDK takes for the failure of one request.
-            is_events = self.reply.response.headers.get("content-type", "").startswith(
-                "text/event-stream"
-            )
-            raise (httpx2.SSEError if is_events else httpx2.StreamError)(error.what) from None
+            kind = self.reply.response.headers.get("content-type", "")
+            if kind.startswith("text/event-stream"):
+                raise httpx2.SSEError(error.what) from None
+            raise httpx2.StreamError(error.what) from None
 
     async def aclose(self) -> None:
         await self.reply.stack.aclose()

@@ -92,6 +92,7 @@ _MAX_REDIRECTS = 3
 _MAX_ALTERNATIVES = 20  # of what an operation may be called with
 _REFUSALS = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _SHOWN = 3  # operations named in a warning
+_STYLES = {"query": "form", "cookie": "form"}  # unless a parameter says its own
 _TEXT = {"type": "string"}
 _FILE = {"type": "string", "format": "file"}
 _ACCEPT = "application/json, application/yaml;q=0.9, */*;q=0.1"
@@ -218,18 +219,19 @@ class OpenApiSource:
     def request(self, function: Function, args: Args) -> JsonObject:
         connection = self._transport.connection
         sent = request_of(function, args, connection)
-        places = listed_places(connection, sent.credentials)
-        token = {"credentials": places} if places else {}
-        body: JsonObject = {}
-        headers = dict(sent.headers)
+        shown: JsonObject = {"method": sent.method, "url": sent.url}
+        if places := listed_places(connection, sent.credentials):
+            shown["credentials"] = places
+        headers = shown["headers"] = dict(sent.headers)
         if isinstance(sent.body, Upload):
-            body["body"] = sent.body.shown
+            shown["body"] = sent.body.shown
             headers.pop("Content-Length")
             headers["Content-Type"] = headers["Content-Type"].partition(BOUNDARY)[0]
         elif isinstance(sent.body, bytes):
-            is_json = JSON_BODY.fullmatch(headers["Content-Type"])
-            body["body"] = json.loads(sent.body) if is_json else sent.body.decode()
-        return {"method": sent.method, "url": sent.url, **token, "headers": headers, **body}
+            shown["body"] = sent.body.decode()
+            if JSON_BODY.fullmatch(headers["Content-Type"]):
+                shown["body"] = json.loads(sent.body)
+        return shown
 
     def identity(self, function: Function) -> list[Any] | None:
         """Return whom the schemes of a function's document name; the function as listed names its server."""
@@ -279,9 +281,10 @@ def _begun(data: bytes, connection: Connection) -> DocumentFiles:
         raise ConfigError(what, "Convert it, or ask its publisher for a newer one.")
     if is_too_deep(root):
         raise ConfigError("The OpenAPI document has more than 100 levels.", "Simplify its schemas.")
-    files = DocumentFiles(
-        connection.base_url if "://" not in connection.location else connection.location
-    )
+    address = connection.location
+    if "://" not in address:
+        address = connection.base_url
+    files = DocumentFiles(address)
     files.begin(root)
     return files
 
@@ -371,7 +374,9 @@ class _Document(Once):
             function = function.changed(params=(*function.params, *undescribed))
         context = {**function.context, "path": path}
         end = f"{_NOT_WORD.sub('_', path)}_{method}"  # as FastAPI ends the names of its functions
-        short = function.name.removesuffix(end) if function.name.endswith(end) else ""
+        short = ""
+        if function.name.endswith(end):
+            short = function.name.removesuffix(end)
         return function.changed(
             name=function.name or name, short_name=short, entry_point=name, context=context
         )
@@ -386,8 +391,9 @@ class _Document(Once):
                 param = self._param(
                     {"in": "path", "name": name, **_style({}, "simple")}, None, required=True
                 )
-                is_taken = any(other.name == name for other in function.params)
-                yield param.changed(name=f"path.{name}") if is_taken else param
+                if any(other.name == name for other in function.params):
+                    param = param.changed(name=f"path.{name}")
+                yield param
 
     def _operation(self, method: str, item: JsonObject) -> Function:
         """Return an operation without its path."""
@@ -452,7 +458,7 @@ class _Document(Once):
         if is_set_by_us or (where, name.casefold()) in self._keys:
             return []
         required = where == "path" or about.get("required") is True
-        style = _style(about, "form" if where in {"query", "cookie"} else "simple")
+        style = _style(about, _STYLES.get(where, "simple"))
         is_simple = _is_simple(where, name, style["style"])
         if not (is_simple and name.strip()) or len(name) > _MAX_TEXT:
             if required:
@@ -466,19 +472,22 @@ class _Document(Once):
         context = {"in": where, "name": name, **style, "json": bool(content)}
         text = only(str, about.get("description"))
         param = self._param(context, schema, required=required, text=text)
-        return [_as_deprecated(param) if about.get("deprecated") is True else param]
+        if about.get("deprecated") is True:
+            return [_as_deprecated(param)]
+        return [param]
 
     def _param(self, context: JsonObject, schema: Any, *, required: bool, text: str = "") -> Param:
         text = text or only(str, said_of("description", schema, self._root))
+        own = None
+        if schema or context["in"] == "body":
+            own = self.once("parameter schema", schema, self._schemas.schema)
         param = Param(
             name=self.once("name", context["name"], inert),
             description=self.once(
                 "text", text, lambda text: clip(prose(text[:_MAX_MARKED]), _MAX_TEXT)
             ),
             required=required,
-            schema=self.once("parameter schema", schema, self._schemas.schema)
-            if schema or context["in"] == "body"
-            else None,
+            schema=own,
             context=context,
             encoding=Encoding.JSON,
         )
@@ -497,7 +506,9 @@ class _Document(Once):
         )
         has_parts = 0 < len(named) <= MOST_PROPERTIES
         is_form = kind in {FORM_BODY, MULTIPART}
-        is_usable = has_parts if is_form else kind and not kind.startswith("multipart/")
+        is_usable = has_parts
+        if not is_form:
+            is_usable = bool(kind) and not kind.startswith("multipart/")
         if not is_usable:
             if body.get("required") is True or named:  # without it, it would do something else
                 other = quote(kind or next(iter(content), ""), 60)
@@ -508,16 +519,13 @@ class _Document(Once):
             if body.get("required") is False:
                 required = set()
             styles = only(dict, about.get("encoding"))
-            return list(self._filled_in(kind, named, required, styles)), kind
+            params = [
+                self._part(kind, name, part, styles.get(name), required=name in required)
+                for name, part in named.items()
+                if name.strip() and said_of("readOnly", part, self._root) is not True
+            ]
+            return params, kind
         return [self._whole_body(kind, body, schema)], kind
-
-    def _filled_in(
-        self, kind: str, named: JsonObject, required: set[str], styles: JsonObject
-    ) -> Iterator[Param]:
-        """Yield the parameters for the properties of a body."""
-        for name, part in named.items():
-            if name.strip() and said_of("readOnly", part, self._root) is not True:
-                yield self._part(kind, name, part, styles.get(name), required=name in required)
 
     def _whole_body(self, kind: str, body: JsonObject, schema: Any) -> Param:
         """Return the parameter for a body that is one value."""
@@ -525,8 +533,12 @@ class _Document(Once):
         whole = {"in": "body", "name": "body", "whole": True}
         is_json = JSON_BODY.fullmatch(kind)
         text = only(str, body.get("description"))
-        param = self._param(whole, schema if is_json else _TEXT, required=needed, text=text)
-        return param if is_json or TEXT_BODY.fullmatch(kind) else _as_file(param)
+        if is_json:
+            return self._param(whole, schema, required=needed, text=text)
+        param = self._param(whole, _TEXT, required=needed, text=text)
+        if TEXT_BODY.fullmatch(kind):
+            return param
+        return _as_file(param)
 
     def _part(self, kind: str, name: str, schema: Any, style: Any, *, required: bool) -> Param:
         """Return the parameter for a property of a body."""
@@ -580,9 +592,12 @@ class _Document(Once):
 
 def _report(unusable: list[tuple[str, str]], usable: int) -> None:
     """Warn of operations that can't be run, with the reasons; raise a `ConfigError` if none can."""
-    more = " …" if len(unusable) > _SHOWN else ""
-    reasons = "; ".join(f"{name} ({reason})" for name, reason in unusable[:_SHOWN]) + more
-    hint = _FILES_HINT if any(UNREAD in reason for _, reason in unusable) else ""
+    reasons = "; ".join(f"{name} ({reason})" for name, reason in unusable[:_SHOWN])
+    if len(unusable) > _SHOWN:
+        reasons += " …"
+    hint = ""
+    if any(UNREAD in reason for _, reason in unusable):
+        hint = _FILES_HINT
     if not usable:
         raise ConfigError(f"No operation of the OpenAPI document can be run: {reasons}", hint)
     total = usable + len(unusable)
@@ -603,8 +618,9 @@ def _as_deprecated(param: Param) -> Param:
 
 
 def _as_file(param: Param) -> Param:
-    is_list = only(dict, param.schema).get("type") == "array"
-    schema = {"type": "array", "items": _FILE} if is_list else _FILE
+    schema: JsonObject = _FILE
+    if only(dict, param.schema).get("type") == "array":
+        schema = {"type": "array", "items": _FILE}
     return param.changed(schema=schema, encoding=Encoding.FILE)
 
 

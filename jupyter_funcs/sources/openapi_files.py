@@ -106,11 +106,12 @@ class DocumentFiles:
     def _lead(self, content: Any, address: str, place: str, *, is_named: bool) -> None:
         """Let the references of a file lead to where the document holds what they refer to."""
         led: set[int] = set()  # an alias of YAML is the same object in several places
-        stack = [(content, is_named)] if isinstance(content, dict | list) else []
+        stack = [(content, is_named)]
         while stack:
             part, is_named = stack.pop()
             if isinstance(part, list):
-                stack += [(item, False) for item in part if isinstance(item, dict | list)]
+                stack += [(item, False) for item in part]
+            if not isinstance(part, dict):
                 continue
             ref = part.get("$ref")
             if isinstance(ref, str) and id(part) not in led:
@@ -127,7 +128,9 @@ class DocumentFiles:
             return ref
         if other:
             place = self._place(other, address)
-        return f"#{place}{pointer if pointer[:1] in {'', '/'} else f'/#{pointer}'}"
+        if pointer[:1] not in {"", "/"}:
+            pointer = f"/#{pointer}"
+        return f"#{place}{pointer}"
 
     def _place(self, name: str, address: str) -> str:
         """Return where the document holds another file."""

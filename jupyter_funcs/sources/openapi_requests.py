@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.listing import Function, Param
     from jupyter_funcs.connection.profiles import Connection
     from jupyter_funcs.core.errors import Messages
-    from jupyter_funcs.core.json_decoding import Values
+    from jupyter_funcs.core.json_decoding import JsonObject, Values
 
 FORM_BODY = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
@@ -48,6 +48,7 @@ PLACE = re.compile(
     r"\{\+?([^{}]*)\}"
 )  # with a plus, as in RFC 6570, its value may be several steps of the path
 _IN_COOKIES = "!#$&'()*+/:<=>?@[]^`{|}"  # a server may not decode the value of a cookie
+_IN_PATHS = "/:@!$&'()*+,;="
 _OF_BODY = {"Content-Type", "Content-Length"}
 _RUNNING = {
     *(
@@ -82,7 +83,6 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
     path: dict[str, str] = {}
     query: list[str] = []
     headers: dict[str, str] = {"Accept": context["accept"]}
-    cookies: list[str] = []
     filled: list[tuple[Param, Any]] = []
     for name, value in args.items():
         where = params[name].context
@@ -91,15 +91,16 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
         elif where["in"] == "query":
             query += _query(where, value)
         elif where["in"] == "path":
-            path[where["name"]] = _joined(where, value, _escape_of(where["name"], context["path"]))
+            safe = ""
+            if f"{{+{where['name']}}}" in context["path"]:
+                safe = _IN_PATHS
+            path[where["name"]] = _joined(where, value, partial(escaped, safe=safe))
         elif where["in"] == "cookie":
-            cookies.append(
-                f"{where['name']}={_joined(where, value, partial(escaped, safe=_IN_COOKIES))}"
-            )
+            text = _joined(where, value, partial(escaped, safe=_IN_COOKIES))
+            cookies = [headers.get("Cookie"), f"{where['name']}={text}"]
+            headers["Cookie"] = "; ".join(filter(None, cookies))
         else:
             headers[where["name"]] = _header(name, _joined(where, value))
-    if cookies:
-        headers["Cookie"] = "; ".join(cookies)
     url = context["server"] + _filled(context["path"], path)
     url = "?".join(filter(None, [url, "&".join(query)]))
     if not may_ask(connection, url):
@@ -107,19 +108,13 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
             f"{function.name} runs on another server than {connection.name}.",
             "List the functions again.",
         )
-    data = None
+    data: bytes | Upload | None = None
     if context["content_type"] and (context["needs_body"] or filled):
-        data = _add_body(headers, context["content_type"], filled)
+        data, headers["Content-Type"] = _encoded(context["content_type"], filled)
+        if isinstance(data, Upload):
+            headers["Content-Length"] = str(data.size)
     credentials = credentials_of(connection, context["security"], url)
     return Request(context["method"], url, data, headers, credentials, is_operation=True)
-
-
-def _add_body(headers: dict[str, str], kind: str, filled: Sequence[tuple[Param, Any]]) -> Any:
-    """Return a body as it is sent, and add its headers."""
-    data, headers["Content-Type"] = _encoded(kind, filled)
-    if isinstance(data, Upload):
-        headers["Content-Length"] = str(data.size)
-    return data
 
 
 def at_parameters(errors: Messages, function: Function) -> Messages:
@@ -179,12 +174,16 @@ def _encoded(kind: str, filled: Sequence[tuple[Param, Any]]) -> tuple[bytes | Up
     if JSON_BODY.fullmatch(kind):
         return _json(body), _instead(kind, "application/json")
     text = str(body or "")
-    return text.encode(), kind if text.isascii() or ";" in kind else f"{kind}; charset=utf-8"
+    if not text.isascii() and ";" not in kind:
+        kind = f"{kind}; charset=utf-8"
+    return text.encode(), kind
 
 
 def _instead(kind: str, own: str) -> str:
     """Return a media type, or one of our own where it has a wildcard."""
-    return own if "*" in kind else kind
+    if "*" in kind:
+        return own
+    return kind
 
 
 def _json(body: Any) -> bytes:
@@ -206,22 +205,16 @@ class _Part(NamedTuple):
 def _part(param: Param, value: Any) -> _Part:
     name = param.context["name"]
     media_type = param.context.get("media_type", "")
-    if param.encoding is not Encoding.FILE:
-        is_plain = not isinstance(value, dict | list)
-        text = text_of(value) if is_plain else json.dumps(value)
-        return _Part(
-            name,
-            text.encode(),
-            media_type or ("" if is_plain else "application/json"),
-            is_file=False,
-        )
-    content = value if isinstance(value, bytes) else Path(value).expanduser()
-    return _Part(
-        name,
-        content,
-        media_type or guess_type(str(value))[0] or "application/octet-stream",
-        is_file=True,
-    )
+    if param.encoding is Encoding.FILE:
+        media_type = media_type or guess_type(str(value))[0] or "application/octet-stream"
+        if not isinstance(value, bytes):
+            value = Path(value).expanduser()
+        return _Part(name, value, media_type, is_file=True)
+    text = text_of(value)
+    if isinstance(value, dict | list):
+        text = json.dumps(value)
+        media_type = media_type or "application/json"
+    return _Part(name, text.encode(), media_type, is_file=False)
 
 
 def _form_data(filled: Sequence[tuple[Param, Any]], boundary: str) -> Upload:
@@ -259,13 +252,16 @@ class Upload:
 
     def add(self, content: bytes | Path) -> Any:
         """Add text or a file; return what is shown of it."""
-        with _readable(content):
-            size = len(content) if isinstance(content, bytes) else content.stat().st_size
+        shown: JsonObject = {}
+        if isinstance(content, bytes):
+            size = len(content)
+        else:
+            shown["file"] = str(content)
+            with _readable(content):
+                size = content.stat().st_size
         self._contents.append((content, size))
         self.size += size
-        if isinstance(content, bytes):
-            return {"size": size}
-        return {"file": str(content), "size": size}
+        return {**shown, "size": size}
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for content, size in self._contents:
@@ -318,10 +314,12 @@ def place_after(reply: Reply, last: Place, method: str, url: str) -> Place:
         return Place(location)
     if headers.get(":status") == "202":
         status = headers.get("operation-location") or headers.get("azure-asyncoperation", "")
-        again = last.is_monitor or (method == "GET" and has_pause)
-        link = status or location or (url if again else "")
-        has_status = bool(status) or last.has_status
-        return Place(link, bool(link), has_status, location if status else last.result)
+        link = status or location
+        if not link and (last.is_monitor or (method == "GET" and has_pause)):
+            link = url
+        if status:
+            return Place(link, is_monitor=True, has_status=True, result=location)
+        return last._replace(link=link, is_monitor=bool(link))
     return _place_by_status(reply, last, url)
 
 
@@ -358,7 +356,7 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
     """Return a path with its values, none of which may change where the path leads."""
     parts = PLACE.split(template)  # every second one is a name
     path = "".join(
-        values.get(part, "") if at % 2 else escaped(part, "/:@!$&'()*+,;=%")
+        values.get(part, "") if at % 2 else escaped(part, f"{_IN_PATHS}%")
         for at, part in enumerate(parts)
     )
     name = next((name for name in parts[1::2] if values.get(name, "") in {"", ".", ".."}), None)
@@ -401,14 +399,6 @@ def _header(name: str, text: str) -> str:
         why = f"{name} does not take {quote(text)}: a header has no line breaks, and Latin-1 letters only."
         raise ArgumentError(why, errors={name: [why]})
     return text.strip()
-
-
-def _escape_of(name: str, path: str) -> Callable[[str], str]:
-    return _several if f"{{+{name}}}" in path else escaped
-
-
-def _several(text: str) -> str:
-    return escaped(text, "/:@!$&'()*+,;=")
 
 
 def escaped(text: str, safe: str = "") -> str:

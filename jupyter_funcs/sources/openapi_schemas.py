@@ -144,10 +144,14 @@ class SchemaReader(Once):
         """Return the schema of a part of an object, with its description, and whether only the server sets it."""
         plain = self._plain(schema, names)
         text = only(str, said_of("description", schema, self._root))
-        about: JsonObject = {"description": clip(text, _LONGEST_TEXT)} if text else {}
+        about: JsonObject = {}
+        if text:
+            about["description"] = clip(text, _LONGEST_TEXT)
         if said_of("readOnly", schema, self._root) is True:
             about["readOnly"] = True
-        return {**only(dict, plain), **about} if about else plain
+        if about:
+            return {**only(dict, plain), **about}
+        return plain
 
 
 def _convert_bounds(schema: JsonObject) -> None:

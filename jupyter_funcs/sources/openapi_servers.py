@@ -69,13 +69,14 @@ class Servers(Once):
         super().__init__()
         self._connection = connection
         self._base = _base(connection)
-        server = connection.server
-        self._wanted = server if isinstance(server, str) else ""
-        self._set = {} if isinstance(server, str) else dict(server)
+        self._wanted = only(str, connection.server)
+        self._set: dict[str, str] = dict(only(tuple, connection.server))
         self._main = only(list, root.get("servers"))
         self._check_names()
         self._main_urls = [url for server in self._main for url in self._urls(server)]
-        self._chosen = [self._choice()] if self._wanted else self._main
+        self._chosen = self._main
+        if self._wanted:
+            self._chosen = [self._choice()]
         # What the user allows is one's own deployment if the document names it nowhere.
         allowed = connection.allow_server
         named = (
@@ -93,9 +94,9 @@ class Servers(Once):
 
     def _first(self, servers: list[Any]) -> tuple[str, bool]:
         is_main = servers is self._main
-        urls = [
-            url for server in (self._chosen if is_main else servers) for url in self._urls(server)
-        ]
+        if is_main:
+            servers = self._chosen
+        urls = [url for server in servers for url in self._urls(server)]
         urls = urls or [urljoin(self._base, "/").rstrip("/")]
         if self._is_own and (
             is_main or any(same_origin(url, main) for url in urls for main in self._main_urls)
@@ -110,7 +111,9 @@ class Servers(Once):
     def _deployed(self, url: str) -> str:
         """Return the address of one's own deployment, at the path that the document says unless the user says one."""
         own = self._connection.allow_server
-        path = "" if urlsplit(own).path else url.partition("://")[2].partition("/")[2]
+        if urlsplit(own).path:
+            return own
+        path = url.partition("://")[2].partition("/")[2]
         return f"{own}/{path}".rstrip("/")
 
     def _urls(self, server: Any) -> list[str]:
@@ -174,7 +177,9 @@ class Servers(Once):
 
 def _template(server: Any) -> str:
     url = only(str, only(dict, server).get("url"))
-    return url if len(url) <= _MAX_URL else ""
+    if len(url) > _MAX_URL:
+        return ""
+    return url
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
@@ -212,9 +217,12 @@ def _value(name: str, value: str, template: str, variables: JsonObject) -> str:
         which = listed(map(quote, options[:20]))
         raise ConfigError(f"The server's {name} is not {quote(value)}.", f"It is one of {which}.")
     before = template.partition(f"{{{name}}}")[0]
-    in_path = before.startswith("/") or "/" in before.partition("://")[2]
-    if not (_PATH if in_path else _LABEL).fullmatch(value):
-        what = "a part of a path" if in_path else "one label of a host, without dots"
+    fits = _LABEL
+    what = "one label of a host, without dots"
+    if before.startswith("/") or "/" in before.partition("://")[2]:
+        fits = _PATH
+        what = "a part of a path"
+    if not fits.fullmatch(value):
         raise ConfigError(
             f"The server's {name} is {what}, not {quote(value)}.", "For another host: allow_server."
         )
@@ -279,10 +287,10 @@ def read_scheme(name: str, scheme: JsonObject, connection: Connection) -> JsonOb
         "in": "header",
         "name": "Authorization",
     }
-    prefix = _PREFIX.search(only(str, scheme.get("description"))[:_MAX_URL])
     if kind == "apiKey":
         if header.casefold() == "authorization" and where == "header":
-            return {**about, "prefix": f"{prefix[1]} " if prefix else "Bearer "}
+            words = _PREFIX.findall(only(str, scheme.get("description"))[:_MAX_URL])
+            return {**about, "prefix": f"{[*words, 'Bearer'][0]} "}
         if where == "query" or (where in {"header", "cookie"} and HEADER.fullmatch(header)):
             return {**about, "in": where, "name": header, "prefix": ""}
     if kind == "http" and str(scheme.get("scheme")).casefold() == "basic":
@@ -335,7 +343,9 @@ def _may_be_token(connection: Connection, schemes: list[JsonObject]) -> bool:
 def _rank(place: SecretPlace, scheme: JsonObject) -> int:
     """Return a number for a scheme that the token may be for, lower where its place is the token's own."""
     is_same = place.name.casefold() == scheme["name"].casefold() and scheme["in"] == "header"
-    return 1 if is_same and scheme["prefix"] != BASIC else 2
+    if is_same and scheme["prefix"] != BASIC:
+        return 1
+    return 2
 
 
 def source_of(connection: Connection, scheme: JsonObject) -> TokenSource | None:

@@ -171,22 +171,25 @@ def _parameter(declared: inspect.Parameter, python: Python, words: str, text: st
             annotation = evaluated(declared, python).annotation
         return Parameter.of_python(declared.replace(annotation=annotation), text)
     if words.startswith("{") and (options := read_options(words)):
-        words += f", default {declared.default!r}" if declared.default in options else ""
+        if declared.default in options:
+            words += f", default {declared.default!r}"
         adapter = TypeAdapter[Any](Annotated[Any, BeforeValidator(partial(_meant, options))])
         return replace(
             Parameter.of_python(declared, f"{words}. {text}"), structure=None, adapter=adapter
         )
-    if isinstance(declared.default, bool):  # alone, it may also be that of a level
-        is_flag = words in {"bool", "boolean"}
+    if words in {"bool", "boolean"} and isinstance(declared.default, bool):
+        declared = declared.replace(annotation=bool)
+    elif isinstance(declared.default, bool):  # alone, it may also be that of a level
         either = Annotated[bool | Any, Field(union_mode="left_to_right")]
-        declared = declared.replace(annotation=bool if is_flag else either)
-    return Parameter.of_python(declared, f"{words}. {text}" if words else text)
+        declared = declared.replace(annotation=either)
+    return Parameter.of_python(declared, ". ".join(filter(None, [words, text])))
 
 
 def _meant(options: tuple[str, ...], text: Any) -> Any:
     """Return what a text stands for that isn't declared as one: an option, else a JSON value."""
     with suppress(ValueError, TypeError, RecursionError):
-        return text if text in options else json.loads(text)
+        if text not in options:
+            return json.loads(text)
     return text
 
 
@@ -274,7 +277,9 @@ def _json(value: Any) -> tuple[bytes, int]:
         data = _JSON.encode(value)
     except (ValueError, TypeError, RecursionError):
         return _JSON.encode(repr(value)), 0
-    return data, infinite(value) if b"null" in data else 0
+    if b"null" in data:
+        return data, infinite(value)
+    return data, 0
 
 
 def _plain(value: Any) -> Any:
@@ -290,7 +295,7 @@ def _text(error: BaseException) -> str:
     text = ""
     with suppress(Exception):  # a user's __str__ may fail
         text = redacted_line(str(error))
-    return f"{type(error).__name__}{f': {text}' if text else ''}"
+    return ": ".join(filter(None, [type(error).__name__, text]))
 
 
 _JSON = msgspec.json.Encoder(enc_hook=_plain)

@@ -304,7 +304,9 @@ async def detected(
     for kind in kinds:
         source = source_of(kind, transport)
         # An address that accepts messages and never answers leaves time for the document.
-        seconds = (terms.until - loop_time()) / 2 if kind == "mcp" else None
+        seconds = None
+        if kind == "mcp":
+            seconds = (terms.until - loop_time()) / 2
         try:
             async with asyncio.timeout(seconds):
                 return source, await read_listing(source, transport, terms, progress)

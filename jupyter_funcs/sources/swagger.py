@@ -66,11 +66,8 @@ class _Swagger(Once):
         params, bodies = self._parameters(item)
         converted = {**item, "parameters": params}
         for method in _METHODS:
-            if method in item:
-                operation = self._resolved(item[method])
-                converted[method] = (
-                    self._operation(operation, bodies) if operation else item[method]
-                )
+            if operation := self._resolved(item.get(method)):
+                converted[method] = self._operation(operation, bodies)
         return converted
 
     def _operation(self, operation: JsonObject, shared: list[JsonObject]) -> JsonObject:
@@ -89,7 +86,7 @@ class _Swagger(Once):
         return converted
 
     def _kinds(self, operation: JsonObject, key: str) -> list[Any]:
-        return only(list, operation[key] if key in operation else self._root.get(key))
+        return only(list, operation.get(key, self._root.get(key)))
 
     def _parameters(self, place: JsonObject) -> tuple[list[JsonObject], list[JsonObject]]:
         """Return the parameters of a path or an operation, and those that make up its body."""
@@ -99,8 +96,10 @@ class _Swagger(Once):
             resolved = self._resolved(param)
             if resolved.get("in") in ("body", "formData"):
                 bodies.append(resolved)
+            elif resolved:
+                params.append(self.once("parameter", resolved, _parameter))
             else:
-                params.append(self.once("parameter", resolved, _parameter) if resolved else param)
+                params.append(param)
         return params, bodies
 
     def _body(self, params: list[JsonObject], consumes: list[Any]) -> JsonObject:
@@ -134,7 +133,10 @@ def _parameter(param: JsonObject) -> JsonObject:
     where = param.get("in")
     converted = {**_described(param), "name": param.get("name"), "in": where}
     if param.get("type") == "array":
-        converted |= _style(param, "form" if where == "query" else "simple")
+        plain = "simple"
+        if where == "query":
+            plain = "form"
+        converted |= _style(param, plain)
     return {**converted, "schema": _schema(param)}
 
 
@@ -147,7 +149,9 @@ def _schema(param: JsonObject) -> Any:
     if "schema" in param:  # as in OpenAPI 3
         return param["schema"]
     schema = {key: value for key, value in param.items() if key not in _OF_PARAMETER}
-    return _FILE if schema.get("type") == "file" else schema
+    if schema.get("type") == "file":
+        return _FILE
+    return schema
 
 
 def _style(param: JsonObject, plain: str) -> JsonObject:
@@ -163,7 +167,9 @@ def _reply(produces: list[Any], reply: JsonObject) -> JsonObject:
         return reply
     if only(dict, schema).get("type") == "file":
         schema = _FILE
-    about = {} if schema is None else {"schema": schema}
+    about = {}
+    if schema is not None:
+        about["schema"] = schema
     return {**reply, "content": dict.fromkeys(kinds, about)}
 
 

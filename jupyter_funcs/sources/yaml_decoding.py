@@ -35,12 +35,13 @@ def decode(data: bytes, *, what: str) -> Any:
         first = next(
             event for event in events if _kind(event) not in {"StreamStart", "DocumentStart"}
         )
-        return (
-            None if _kind(first) == "StreamEnd" else _Reader(events, what, _MAX_NODES).value(first)
-        )
+        if _kind(first) == "StreamEnd":
+            return None
+        return _Reader(events, what, _MAX_NODES).value(first)
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        at = f" at line {mark.line + 1:,}" if mark else ""
+        at = ""
+        if mark := getattr(error, "problem_mark", None):
+            at = f" at line {mark.line + 1:,}"
         reason = clip(
             inert(getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)),
             120,
