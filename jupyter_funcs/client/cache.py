@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.connection.profiles import Connection
     from jupyter_funcs.core.json_decoding import Values
     from jupyter_funcs.frames.parquet import StoredResult
-    from jupyter_funcs.frames.store import Segments
+    from jupyter_funcs.frames.store import Segments, SegmentWriter
 
 LISTINGS = "listings"
 """The folder of listings, beside the results."""
@@ -56,9 +56,9 @@ def run_keys(
     identity: str, function: Function, options: CallOptions, runs: Iterable[Values]
 ) -> list[str]:
     """Return one key per run: a hash of the identity, the function as listed, the schema and the arguments."""
-    schema = (
-        list(options.schema.items()) if options.schema else None
-    )  # in order: it orders the columns
+    schema = None
+    if options.schema:
+        schema = list(options.schema.items())  # in order: it orders the columns
     pages = options.pages and options.most_pages
     facts = [_version("jupyter-funcs"), identity, Contents().of(function), schema, pages]
     common = hashlib.sha256(_canonical(facts).encode())
@@ -110,7 +110,9 @@ class Cache:
             source,
             secret.account or secret.reveal(),
         ]
-        salt = self._salt if is_stored else b""
+        salt = b""
+        if is_stored:
+            salt = self._salt
         return hmac.new(salt, _canonical(facts).encode(), hashlib.sha256).hexdigest()
 
     def get(self, key: str, max_age: float) -> pd.DataFrame | None:
@@ -127,19 +129,20 @@ class Cache:
 
     def find(self, keys: Collection[str], max_age: float) -> dict[str, StoredResult]:
         """Return the entries that exist and are at most `max_age` seconds old, by key."""
-        segments = self._segments()
-        entries = {} if segments is None else segments.find(keys)
+        if (segments := self._segments()) is None:
+            return {}
         now = time.time()
         return {
             key: entry
-            for key, entry in entries.items()
+            for key, entry in segments.find(keys).items()
             if -_MOST_AHEAD <= now - entry.written <= max_age
         }
 
     def read(self, keys: Collection[str]) -> dict[str, pd.DataFrame]:
         """Return results by key, with their time in ``attrs["funcs"]["cached"]``; skip what is broken or gone."""
-        segments = self._segments()
-        frames = {} if segments is None else segments.read(keys)
+        if (segments := self._segments()) is None:
+            return {}
+        frames = segments.read(keys)
         for frame in frames.values():
             attrs = frame.attrs.setdefault("funcs", {})
             attrs["cached"] = attrs.get("time")
@@ -215,9 +218,9 @@ class CacheWriter:
 
     def __init__(self, cache: Cache, segments: Segments | None) -> None:
         self._cache = cache
-        self._writer = (
-            None if segments is None else segments.writer(forbidden=long_secrets, seconds=_SECONDS)
-        )
+        self._writer: SegmentWriter | None = None
+        if segments is not None:
+            self._writer = segments.writer(forbidden=long_secrets, seconds=_SECONDS)
         self.trouble = cache.trouble
 
     def add(self, key: str, frame: pd.DataFrame) -> bool:
@@ -245,8 +248,8 @@ class CacheWriter:
 
     def _stop(self, error: Exception) -> None:
         self._writer = None
-        reason = error.strerror if isinstance(error, OSError) else ""
-        self.trouble = f"{reason or type(error).__name__} ({self._cache.folder})"
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        self.trouble = f"{reason} ({self._cache.folder})"
         self._cache.report(self.trouble)
 
 

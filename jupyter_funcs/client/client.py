@@ -160,8 +160,9 @@ class Client(ABC, Generic[CallT_co]):
     @property
     def listed(self) -> Catalog | None:
         """The functions if they are listed already; never asks the service."""
-        early = self.listed_early() if self._catalog is None else None
-        return self._catalog if early is None else early[0]
+        if self._catalog is None and (early := self.listed_early()):
+            return early[0]
+        return self._catalog
 
     def list_early(self) -> None:
         """Start to list the functions in the background, unless that needs the user, a command or an import."""
@@ -260,8 +261,9 @@ class Client(ABC, Generic[CallT_co]):
         while self._is_outdated:
             self._is_outdated = False
             with suppress(FuncsError):  # the next run says so
-                has_changed = await self._list_again()
-                pause = _UPDATE_SECONDS if has_changed else 2 * pause
+                pause *= 2
+                if await self._list_again():
+                    pause = _UPDATE_SECONDS
             await asyncio.sleep(pause)
 
     def ready(self) -> Self:
@@ -302,7 +304,7 @@ class Client(ABC, Generic[CallT_co]):
         """
         user = trouble = ""
         ends = math.inf
-        answered = None
+        answered: float | None = None
         was_listed = self.listed is not None
         if self._connection.synthetic and (problem := config_problem()):
             trouble = f"{problem}."
@@ -316,15 +318,20 @@ class Client(ABC, Generic[CallT_co]):
             asks = asks and bool(self.address) and self.kind != "python"  # else there is no service
             if asks and (was_listed or math.isinf(self._listed_at)):
                 background.run(self.remote.listing(_ANSWER_SECONDS))
-            answered = time.monotonic() - began if asks else None
+            if asks:
+                answered = time.monotonic() - began
         except FuncsError as error:
             trouble = str(error)
-        catalog = self.listed
+        functions = None
+        left_out = Counter[str]()
+        if (catalog := self.listed) is not None:
+            functions = len(catalog)
+            left_out.update(catalog.left_out.values())
         return Status(
             self.service,
             self.address,
             user,
-            None if catalog is None else len(catalog),
+            functions,
             ends,
             trouble,
             self.synthetic,
@@ -332,7 +339,7 @@ class Client(ABC, Generic[CallT_co]):
             self._connection.token is not NO_TOKEN,
             answered,
             self._schemes(),
-            Counter(catalog.left_out.values() if catalog else ()),
+            left_out,
         )
 
     def _schemes(self) -> str:
@@ -425,13 +432,14 @@ class Client(ABC, Generic[CallT_co]):
         if self.listed is None and _is_completing():
             raise AttributeError(f"The functions are not listed yet: {name!r}.")
         catalog = self.catalog
-        wanted = name.removesuffix("_")
-        function = catalog.by_attribute.get(wanted if hasattr(type(self), wanted) else name)
+        wanted = name
+        if hasattr(type(self), name.removesuffix("_")):
+            wanted = name.removesuffix("_")
+        function = catalog.by_attribute.get(wanted)
         if function is None:
-            # A completer that tries names doesn't show suggestions, which take time.
-            close = [] if _is_completing() else nearest(name, catalog.slugs)
             hint = "List them with funcs.find() or funcs.names."
-            if close:
+            # A completer that tries names doesn't show suggestions, which take time.
+            if not _is_completing() and (close := nearest(name, catalog.slugs)):
                 hint = f"Did you mean {listed(close)}?"
             raise NoFunctionError(f"There is no function {quote(name)} in your catalog.", hint)
         return self._bind(catalog, function)
@@ -439,8 +447,9 @@ class Client(ABC, Generic[CallT_co]):
     @property
     def attributes(self) -> list[str]:
         """The slugs; one that the session uses itself ends in an underscore, as in ``funcs.login_()``."""
-        slugs = self.listed.slugs if self.listed else ()
-        return [f"{slug}_" if hasattr(type(self), slug) else slug for slug in slugs]
+        if (catalog := self.listed) is None:
+            return []
+        return [f"{slug}_" if hasattr(type(self), slug) else slug for slug in catalog.slugs]
 
     def __reduce__(self) -> NoReturn:
         # A session holds connections and a token.
@@ -471,7 +480,9 @@ class Client(ABC, Generic[CallT_co]):
 
     def _repr_pretty_(self, printer: Any, *_: object) -> None:
         # What a notebook shows, also of %funcs connect.
-        name = "the demo" if self._connection.synthetic else quote(self.service)
+        name = quote(self.service)
+        if self._connection.synthetic:
+            name = "the demo"
         user, functions, data = self._facts()
         text = f"Connected to {name}{user}: {_KINDS.get(self.kind, self.kind)}, {functions}{data}."
         if not functions:
@@ -479,11 +490,13 @@ class Client(ABC, Generic[CallT_co]):
         printer.text(text)
 
     def _facts(self) -> tuple[str, str, str]:
-        data = ", synthetic data" if self.synthetic else ""
+        data = ""
+        if self.synthetic:
+            data = ", synthetic data"
         if (catalog := self.listed) is None:
             return "", "", data
         user = self.remote.transport.user
-        return f" as {user}" if user else "", plural(len(catalog), "function"), data
+        return user and f" as {user}", plural(len(catalog), "function"), data
 
     def _login(self, email: str, password: Hidden) -> Secret:
         work = self.remote.transport.login(email, password)

@@ -73,14 +73,16 @@ class RemoteCall:
     @property
     def most_runs(self) -> int:
         """How many runs a sweep may have without confirmation; 0 if already a second one needs it: it changes data."""
-        return self.options.most_runs or (0 if self.function.changes_data else MOST_RUNS)
+        if self.options.most_runs is None and not self.function.changes_data:
+            return MOST_RUNS
+        return self.options.most_runs or 0
 
     def may_cache(self, *, is_sweep: bool) -> bool:
         """Return whether results may come from the cache on disk and go there; never if a run changes data."""
-        cache = self.options.cache
-        to = self.options.to
-        wanted = cache is not False and to is None if is_sweep else cache is True
-        return wanted and not self.function.changes_data
+        wanted = self.options.cache
+        if is_sweep:
+            wanted = wanted is not False and self.options.to is None
+        return bool(wanted) and not self.function.changes_data
 
     def __call__(self, /, *unnamed: Any, **values: Any) -> pd.DataFrame:
         """
@@ -103,7 +105,9 @@ class RemoteCall:
             args = self._checked(self.form(*unnamed, **values))
             asks = self.session.kind == "mcp" and questions.can_ask()
             job = self.start(args, can_ask=asks)
-            frame = questions.result_of(job) if asks else job.result()
+            if asks:
+                questions.answer_while(job)
+            frame = job.result()
         except KeyboardInterrupt:
             if job is not None:
                 job.cancel()
@@ -245,9 +249,7 @@ class RemoteCall:
                 )
             if changed := await asyncio.to_thread(drift, self.function, now):
                 hint = f"Get it again with funcs[{quote(self.name)}], or reopen its panel."
-                return ArgumentError(
-                    changed, hint, refusal.errors if isinstance(refusal, ArgumentError) else None
-                )
+                return ArgumentError(changed, hint, getattr(refusal, "errors", None))
         return refusal
 
     def form(self, /, *unnamed: Any, **values: Any) -> Form:
@@ -286,7 +288,7 @@ class RemoteCall:
     def refuse_options(self, values: Values, method: str = "") -> None:
         """Refuse options passed as if they were parameters, and say where they go."""
         options = {field.name for field in fields(self.options)}.intersection(values)
-        for name in sorted(self.unknown(options) if options else ()):
+        for name in sorted(self.unknown(options)):
             raise self.option_error(name, f"{self.slug}.with_options({name}=…){method}(…)")
 
     def unknown(self, names: Iterable[str]) -> list[str]:
@@ -369,7 +371,9 @@ class RemoteCall:
 
     def _lister(self, field: Field, args: Args) -> tuple[RemoteCall, Args, list[str]]:
         """Return the function that lists a field's values, its arguments, and the fields to fill first."""
-        lister = self.session[field.source] if field.source else self
+        lister: RemoteCall = self
+        if field.source:
+            lister = self.session[field.source]
         wanted, missing = listing_args(field, lister.fields, args)
         return lister, lister.form(**wanted).args, missing
 
@@ -429,7 +433,9 @@ class RemoteCall:
             call += '.with_options(pages="all")'
         if sweeps:
             call += ".sweep"
-        begin = f"{result} = {call}" if result else call
+        begin = call
+        if result:
+            begin = f"{result} = {call}"
         line = f"{begin}({', '.join(f'{first}{value!r}' for first, value in values)})"
         if len(line) <= LONGEST_CODE or not values:
             return line

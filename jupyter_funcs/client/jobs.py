@@ -92,7 +92,9 @@ class Job:
             return "running"
         if self.future.cancelled():
             return "cancelled"
-        return "failed" if self.future.exception() else "done"
+        if self.future.exception():
+            return "failed"
+        return "done"
 
     @property
     def id(self) -> str:
@@ -153,7 +155,9 @@ class Job:
             return RunCancelledError(
                 f"{self.function} was cancelled; the service may still finish it."
             )
-        error = self.future.exception() if self.future.done() else None
+        if not self.future.done():
+            return None
+        error = self.future.exception()
         if error is None or isinstance(error, FuncsError):
             return error
         return FuncsError(
@@ -191,8 +195,8 @@ class Job:
     def _facts(self) -> list[str]:
         facts = [self.status, f"{self.elapsed:.1f} s"]
         if not self.future.done():
-            received = self.progress.received
-            facts.append(f"{size_text(received)} received" if received else "")
+            if received := self.progress.received:
+                facts.append(f"{size_text(received)} received")
             facts.append(self.progress.said)
         return list(filter(None, facts))
 
@@ -205,9 +209,12 @@ class Job:
         return f"<{kind} {inert(self.function)}: {facts}>"
 
     def _repr_html_(self) -> str:
-        error = self.error
-        message = f"<br>{html.escape(str(error))}" if error else ""
-        return f"<b>{html.escape(inert(self.function))}</b> · {html.escape(' · '.join(self._facts()))}{message}"
+        shown = (
+            f"<b>{html.escape(inert(self.function))}</b> · {html.escape(' · '.join(self._facts()))}"
+        )
+        if error := self.error:
+            shown += f"<br>{html.escape(str(error))}"
+        return shown
 
     def _ipython_display_(self) -> None:
         """Show a running job in a notebook as a line that follows its progress."""

@@ -46,8 +46,7 @@ def _shell() -> Any:
 
 def variables() -> dict[str, Any]:
     """Return the user's namespace; empty outside of IPython."""
-    shell = _shell()
-    return {} if shell is None else shell.user_ns
+    return getattr(_shell(), "user_ns", {})
 
 
 def is_interactive() -> bool:
@@ -58,8 +57,12 @@ def is_interactive() -> bool:
 def watch_cells(look: Callable[..., None], *, on: bool = True) -> None:
     """Call a function after each cell, or no longer."""
     events = getattr(_shell(), "events", None)
-    if events is not None and (look in events.callbacks["post_run_cell"]) is not on:
-        (events.register if on else events.unregister)("post_run_cell", look)
+    if events is None or (look in events.callbacks["post_run_cell"]) is on:
+        return
+    if on:
+        events.register("post_run_cell", look)
+    else:
+        events.unregister("post_run_cell", look)
 
 
 def is_public() -> bool:
@@ -84,7 +87,9 @@ def about(value: Any) -> str:
         if isinstance(value, list | tuple | range):
             return f"list of {len(value):,}"
         if shape := getattr(value, "shape", ()):
-            noun = "column" if len(shape) == 1 else "table"
+            noun = "table"
+            if len(shape) == 1:
+                noun = "column"
             return f"{noun} of {' × '.join(f'{size:,}' for size in shape)}"
         return clip(inert(str(value)[:1000]), 40)
     except Exception:  # noqa: BLE001  # any object of a notebook may fail when inspected
@@ -94,7 +99,7 @@ def about(value: Any) -> str:
 def this_cell() -> Cell:
     """Return the cell that is running."""
     shell = _shell()
-    parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
+    parent: JsonObject = getattr(shell, "get_parent", dict)()
     cell_id = (parent.get("metadata") or {}).get("cellId", "")
     return Cell(str(cell_id), getattr(shell, "execution_count", 0))
 
@@ -201,15 +206,17 @@ _assigned: dict[str, _Assigned] = {}  # by name
 def _assigned_by(name: str) -> _Assigned | None:
     """Return what a panel has assigned to a variable, if that still holds it."""
     assigned = _assigned.get(name)
-    is_held = assigned and variables().get(name) is assigned.frame() is not None
-    return assigned if is_held else None
+    if assigned and variables().get(name) is assigned.frame() is not None:
+        return assigned
+    return None
 
 
 def default_name(slug: str) -> str:
     """Return the slug without ``get_``, prefixed with ``df_`` if Python uses that name."""
     name = slug.removeprefix("get_")[:_LONGEST_NAME]
-    usable = name.isidentifier() and not keyword.iskeyword(name) and not hasattr(builtins, name)
-    return name if usable else f"df_{name}"
+    if not name.isidentifier() or keyword.iskeyword(name) or hasattr(builtins, name):
+        return f"df_{name}"
+    return name
 
 
 def show(bundle: JsonObject) -> None:

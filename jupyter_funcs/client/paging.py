@@ -65,13 +65,16 @@ def next_page(
         }
     elif more.lead:
         word = plain(more.word)
-        numbers = _NUMBERS if more.lead.isdecimal() else ()
-        names = (word.removeprefix("next"), word, *_CURSORS, *numbers)
-        param = next(filter(None, map(params.get, names)), None)
-        changed = {param.name: _typed(param, more.lead)} if param else {}
+        names = [word.removeprefix("next"), word, *_CURSORS]
+        if more.lead.isdecimal():
+            names += _NUMBERS
+        asking = list(filter(None, map(params.get, names)))
+        changed = {param.name: _typed(param, more.lead) for param in asking[:1]}
     else:
         changed = _counted(params, args, page)
-    return NextPage({**args, **changed}) if changed else None
+    if changed:
+        return NextPage({**args, **changed})
+    return None
 
 
 def _counted(params: Mapping[str, Param], args: Args, page: Page) -> JsonObject:
@@ -82,9 +85,9 @@ def _counted(params: Mapping[str, Param], args: Args, page: Page) -> JsonObject:
     for name in _SKIPPED:
         if param := params.get(name):
             return {param.name: _number(param, args, int(name == "startindex")) + len(page.rows)}
-    last = page.rows[-1] if page.rows else None
-    if _AFTER_ROW in params and isinstance(last, dict) and "id" in last:
-        return {params[_AFTER_ROW].name: last["id"]}
+    for row in page.rows[-1:]:
+        if _AFTER_ROW in params and isinstance(row, dict) and "id" in row:
+            return {params[_AFTER_ROW].name: row["id"]}
     return {}
 
 
@@ -92,7 +95,9 @@ def _number(param: Param, args: Args, first: int) -> int:
     """Return the number that was sent, or the one that stands for the first page."""
     schema = only(dict, param.schema)
     value = str(args.get(param.name, schema.get("default", schema.get("minimum", first))))
-    return int(value) if value.isdecimal() else first
+    if value.isdecimal():
+        return int(value)
+    return first
 
 
 def _typed(param: Param, text: str) -> Any:
@@ -175,11 +180,11 @@ class PagedRun:
             kept = await asyncio.to_thread(self._store.get, number)
         if kept is None:
             reply = await self._reply(wanted)
-            self._only = reply if number == 1 else None
-            if self._only is not None and (
-                reply.lines or not is_json(reply.data, reply.media_type)
-            ):
-                return ""
+            self._only = None
+            if number == 1:
+                self._only = reply
+                if reply.lines or not is_json(reply.data, reply.media_type):
+                    return ""
             kept = reply.without_token(), dict(reply.headers)
             if self._store is not None:
                 await asyncio.to_thread(self._store.put, number, *kept)

@@ -17,8 +17,6 @@ from jupyter_funcs.core.line import Entered
 from jupyter_funcs.core.text import inert, listed
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.core.background import Question
 
@@ -62,14 +60,13 @@ def can_ask() -> bool:
     return is_main and (notebook.is_interactive() or sys.stdin.isatty())
 
 
-def result_of(job: Job) -> pd.DataFrame:
-    """Wait for the result of a run that may ask the user meanwhile."""
+def answer_while(job: Job) -> None:
+    """Wait for the end of a run, and answer what it asks the user meanwhile."""
     while not job.future.done():
         futures.wait([job.future], _POLL)
         question = job.progress.question
         if question is not None and not question.answer.done():
             question.answer.set_result(_answers(question))
-    return job.result()
 
 
 def _answers(question: Question) -> dict[str, Any] | None:

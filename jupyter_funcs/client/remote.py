@@ -23,7 +23,7 @@ from jupyter_funcs.core.text import utc_text
 from jupyter_funcs.sources.source import ServiceSource, detected, read_listing, source_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
 
     import pandas as pd
 
@@ -69,10 +69,10 @@ class Remote:
             DeadlineError,
             ReplyTooLargeError,
         ) as error:  # no option gives it more time or more bytes
-            again = "No more than this is read of a listing."
-            if isinstance(error, DeadlineError):
-                again = "Try again."
-            error.hint = again if progress.attempts else error.hint
+            if progress.attempts and isinstance(error, DeadlineError):
+                error.hint = "Try again."
+            elif progress.attempts:
+                error.hint = "No more than this is read of a listing."
             raise
 
     async def kept_listing(self, why: FuncsError) -> Callable[[], Catalog]:
@@ -147,8 +147,9 @@ class Remote:
     def seconds(self, options: CallOptions) -> float:
         """Return how long a run may take: as the user says, else the profile, else the service."""
         source = self.source
-        allowed = source.run_seconds if isinstance(source, ServiceSource) else 0
-        usual = allowed + _WAITING_SECONDS if allowed else RUN_SECONDS
+        usual = RUN_SECONDS
+        if isinstance(source, ServiceSource) and source.run_seconds:
+            usual = source.run_seconds + _WAITING_SECONDS
         return options.timeout or self.transport.connection.timeout or usual
 
     @property
@@ -223,6 +224,9 @@ class Remote:
         from jupyter_funcs.frames.media import is_json, media_to_frame, stream_to_frame
 
         is_service = self.source.kind in {"", "service"}
+        headers: Mapping[str, str] = {}
+        if not is_service:
+            headers = reply.headers
         if reply.is_arrow:
             read = partial(stream_to_frame, listed=self.listed(function))
         elif not (is_service or reply.lines or is_json(reply.data, reply.media_type)):
@@ -230,7 +234,7 @@ class Remote:
         else:
             read = partial(
                 page_to_frame,
-                headers={} if is_service else reply.headers,
+                headers=headers,
                 schema=options.schema,
                 lines=reply.lines,
                 envelope=is_service,
@@ -297,7 +301,9 @@ class ListedValues:
         frame = self._held.get(call)
         if key not in self._choices and frame is not None:
             self._choices[key] = _choices_in(frame, field)
-        return self._choices[key].choices if key in self._choices else Choices()
+        if key in self._choices:
+            return self._choices[key].choices
+        return Choices()
 
     def listed_at(self, lister: Function, args: Args, field: Field) -> float | None:
         """Return when the values of a field were listed, in seconds since 1970."""
@@ -354,4 +360,6 @@ def _choices_in(frame: pd.DataFrame, field: Field) -> _KnownChoices:
 
 
 def _texts_of(rows: pd.DataFrame, column: Any) -> Iterable[str]:
-    return [""] * len(rows) if column is None else rows[column].fillna("")
+    if column is None:
+        return [""] * len(rows)
+    return list(rows[column].fillna(""))

@@ -16,6 +16,7 @@ from jupyter_funcs.connection.replies import RUN_PATH
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.connection.tokens import BASIC
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
+from jupyter_funcs.core.json_decoding import as_list
 from jupyter_funcs.core.line import LETTER_ESCAPE, Entered, in_double_quotes
 from jupyter_funcs.core.text import json_text, plain, quote, recorded
 from jupyter_funcs.sources.openapi_requests import JSON_BODY
@@ -58,8 +59,10 @@ def blocks(
     shown = []
     if not (where.startswith("[") or _options(function)):  # %funcs connect supports neither
         code = magic(function, args, sweeps=sweeps, result=result)
-        after = f", after %funcs connect {where}" if where else ""
-        shown.append({"name": "magic", "code": code, "note": f"a line of a notebook{after}"})
+        note = "a line of a notebook"
+        if where:
+            note += f", after %funcs connect {where}"
+        shown.append({"name": "magic", "code": code, "note": note})
     program = python(function, args | _variables(form), where, sweeps=sweeps, result=result)
     shown.append({"name": "python", "code": program, "note": "a script or a notebook"})
     with suppress(FuncsError):  # values that make no valid request
@@ -85,7 +88,9 @@ def _variables(form: Form) -> dict[str, Any]:
 
 def magic(function: RemoteCall, args: Values, *, sweeps: bool = False, result: str = "df") -> str:
     """Return the run as ``%funcs call``, or as a cell with a JSON body if a value doesn't fit into a line."""
-    command = "sweep" if sweeps else "call"
+    command = "call"
+    if sweeps:
+        command = "sweep"
     if shown := line(function, args):
         return f"{result} = %funcs {command} {shown}"
     # A JSON body takes any text.
@@ -110,8 +115,7 @@ def link(function: RemoteCall, args: Values) -> str:
     fields = fields_named(function.fields, args)
     pairs = [("funcs", function.name)]
     for name, value in redacted_values(dict(args)).items():
-        items = value if isinstance(value, list) else [value]
-        pairs += [(name, entry_of(fields[name], item)) for item in items]
+        pairs += [(name, entry_of(fields[name], item)) for item in as_list(value)]
     return f"?{urlencode(pairs)}"
 
 
@@ -158,11 +162,13 @@ def _options(function: RemoteCall) -> Values:
 def connection(where: str, options: Values = MappingProxyType({})) -> str:
     """Return the code of a session, which needs no variable."""
     # Functions that were passed in Python are in brackets, as in code.
-    code = where if where.startswith("[") else repr(where)
+    if not where:
+        return "jf.connect()"
+    code = where
+    if not where.startswith("["):
+        code = repr(where)
     more = "".join(f", {name}={value!r}" for name, value in options.items())
-    if where:
-        return f"jf.connect({code}{more})"
-    return "jf.connect()"
+    return f"jf.connect({code}{more})"
 
 
 def curl(function: RemoteCall, args: Values) -> str:
@@ -187,7 +193,9 @@ def curl(function: RemoteCall, args: Values) -> str:
     options = []
     for credential in sent.get("credentials", ()):
         if credential["in"] == "query":
-            separator = "&" if "?" in sent["url"] else "?"
+            separator = "?"
+            if "?" in sent["url"]:
+                separator = "&"
             url += shlex.quote(f"{separator}{escaped(credential['name'])}=")
             url += f'"${credential["variable"]}"'
         else:
@@ -200,7 +208,9 @@ def curl(function: RemoteCall, args: Values) -> str:
             return ""
         command.append(body)
     text = " \\\n  ".join(command)
-    return text if session.address else _SERVE + text
+    if session.address:
+        return text
+    return _SERVE + text
 
 
 def _secret_option(credential: Values) -> str:
@@ -225,19 +235,23 @@ def _body_option(body: Any, kind: str) -> str:
         return f"-d {shlex.quote(json_text(body))}"
     if not isinstance(body, str):
         return ""
-    return f"{'-d' if 'form' in kind else '--data-raw'} {shlex.quote(body)}"
+    if "form" in kind:
+        return f"-d {shlex.quote(body)}"
+    return f"--data-raw {shlex.quote(body)}"
 
 
 def _address(function: RemoteCall) -> str:
     """Return the slug, or the id if the slug belongs to another function; and the option for all pages."""
     own = function.function
     catalog = function.session.listed
-    other = own if catalog is None else catalog.peek(function.slug)
+    other = catalog and catalog.peek(function.slug)
     name = str(own.id)
     # After a refresh, the catalog holds the same function as another object.
-    if other is not None and other.id == own.id and other.name == own.name:
+    if catalog is None or (other and other.id == own.id and other.name == own.name):
         name = function.slug
-    return f"{name} --all" if function.options.pages else name
+    if function.options.pages:
+        name += " --all"
+    return name
 
 
 def _magic_name(function: RemoteCall, name: str) -> str:

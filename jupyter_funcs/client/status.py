@@ -38,10 +38,10 @@ class StatusTable:
 
 def no_functions(service: str, kind: str) -> str:
     """Return why a catalog is empty, and what to do."""
-    grants = (
-        "Ask its administrator to grant you an asset (jupyter funcs admin grants add USER ASSET)."
-    )
-    return f"{inert(service)} lists no functions for you. {grants if kind == 'service' else ''}".rstrip()
+    text = f"{inert(service)} lists no functions for you."
+    if kind == "service":
+        text += " Ask its administrator to grant you an asset (jupyter funcs admin grants add USER ASSET)."
+    return text
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,14 +67,13 @@ class Status(StatusTable):
         return max(0.0, self.ends - time.time())
 
     def _lines(self) -> list[tuple[str, str]]:
-        named = self.address
-        if not self.address.endswith(self.service):
-            named = f"{self.service} ({self.address})"
+        service = self.address or self.service
+        if not service.endswith(self.service):
+            service = f"{self.service} ({service})"
+        if self.synthetic:
+            service += ", synthetic data"
         return [
-            (
-                "service",
-                (named if self.address else self.service) + ", synthetic data" * self.synthetic,
-            ),
+            ("service", service),
             ("kind", self.kind),
             ("answered", "" if self.answered is None else f"in {self.answered:.2f} s"),
             ("user", self.user or "not named by the token" * self.has_token),
@@ -126,7 +125,9 @@ def ends_in(ends: float) -> str:
         return "doesn't say when it ends"
     if seconds <= 0:
         return "has ended"
-    return f"ends in {span(math.ceil(seconds) if seconds < 60 else seconds)}"
+    if seconds < 60:
+        seconds = math.ceil(seconds)
+    return f"ends in {span(seconds)}"
 
 
 def span(seconds: float) -> str:

@@ -49,8 +49,9 @@ class Favourites:
         favourites = self._read()
         if not was_lost and not self.trouble:
             before = favourites.get(self._service, [])
-        others = [other for other in before if other != name]
-        self._names = [*others, name][-_MOST_FAVOURITES:] if is_favourite else others
+        self._names = [other for other in before if other != name]
+        if is_favourite:
+            self._names = [*self._names, name][-_MOST_FAVOURITES:]
         if not self.trouble:
             self._write({**favourites, self._service: self._names})
 

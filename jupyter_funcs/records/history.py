@@ -34,7 +34,7 @@ from jupyter_funcs.sweeps.resuming import EarlierResults
 from jupyter_funcs.sweeps.sweep import sweep_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     import pandas as pd
@@ -89,10 +89,10 @@ class History:
     @property
     def earlier(self) -> list[Run]:
         """The saved runs of other kernels, oldest first. None are saved unless you switch that on."""
-        file = self._log.file()
-        saved = [] if file is None else file.runs(self._log.service, self._log.key)
+        if (file := self._log.file()) is None:
+            return []
         runs = []
-        for kernel, run in saved:
+        for kernel, run in file.runs(self._log.service, self._log.key):
             with suppress(KeyError, TypeError, ValueError):  # another version saved it
                 runs.append(Run.from_json(kernel, json.loads(run)))
                 runs[-1].load_cached = self._load_cached
@@ -108,14 +108,15 @@ class History:
             There is no run with this number.
         """
         label = str(number).strip()
-        is_earlier = "/" in label
-        runs = self.earlier if is_earlier else self.runs
+        runs = self.runs
+        hints = ("See %funcs history.", _EMPTY)
+        if "/" in label:
+            runs = self.earlier
+            hints = ("See %funcs history --all.", "No runs are saved.")
         for run in runs:
             if run.label == label:
                 return run
-        hint = "No runs are saved." if is_earlier else _EMPTY
-        if runs:
-            hint = "See %funcs history --all." if is_earlier else "See %funcs history."
+        hint = hints[not runs]
         raise NotFoundError(f"There is no run {quote(label)} in the history.", hint)
 
     @property
@@ -177,8 +178,7 @@ class History:
         if self._session.catalog.peek(run.function) is None:
             raise NotFoundError(f"{run.function} is no longer in your catalog.", "See %funcs find.")
         function = self._session[run.function]
-        changed = drift(run.entry, function.function) if run.entry is not None else ""
-        if changed:
+        if run.entry is not None and (changed := drift(run.entry, function.function)):
             _check_arguments(function, run, changed)
             warn(changed)
         repeated = function.with_options()
@@ -199,15 +199,17 @@ class History:
             return
         file.switch(on=on)
         self._log.warned_of = ""
-        for run in self._log.runs if on else ():
-            self._log.save(run)
+        if on:
+            for run in self._log.runs:
+                self._log.save(run)
         file.wait()
         self._log.warn()
 
     def clear(self) -> int:
         """Delete the saved runs of all kernels and services, and return their number. This kernel's history stays."""
-        file = self._log.file()
-        return 0 if file is None else file.clear()
+        if (file := self._log.file()) is None:
+            return 0
+        return file.clear()
 
     def table(self, *, earlier: bool = False) -> pd.DataFrame:
         """
@@ -226,7 +228,9 @@ class History:
         """
         from jupyter_funcs.frames.text_tables import Listing
 
-        runs = [*(self.earlier if earlier else ()), *self.on_service, *self.runs]
+        runs = [*self.on_service, *self.runs]
+        if earlier:
+            runs = [*self.earlier, *runs]
         table = Listing(list(map(_row, runs)), columns=_COLUMNS)
         if all(run.number and not run.kernel for run in runs):
             table["number"] = table["number"].astype("int64")
@@ -289,13 +293,9 @@ class _Log:
 
     def warn(self) -> None:
         """Warn of trouble with the file once; from the main thread, because no cell shows warnings of the loop."""
-        file = self.file()
-        trouble = "" if file is None else file.trouble
-        if (
-            trouble
-            and trouble != self.warned_of
-            and threading.current_thread() is threading.main_thread()
-        ):
+        trouble = getattr(self.file(), "trouble", "")
+        is_main = threading.current_thread() is threading.main_thread()
+        if trouble and trouble != self.warned_of and is_main:
             self.warned_of = trouble
             warn(f"{trouble} This kernel's history still has its runs.")
 
@@ -310,8 +310,10 @@ def _check_arguments(function: RemoteCall, run: Run, changed: str) -> None:
     """Raise an `ArgumentError` that says what changed, if the function no longer takes the arguments of the run."""
     form = function.form()
     try:
-        form.update(dict.fromkeys(run.args) if run.is_sweep else run.args)
-        if not run.is_sweep:
+        if run.is_sweep:
+            form.update(dict.fromkeys(run.args))
+        else:
+            form.update(run.args)
             form.check()
     except ArgumentError as error:
         hint = f"Run it with new arguments. The old ones were {run.arguments}."
@@ -319,11 +321,14 @@ def _check_arguments(function: RemoteCall, run: Run, changed: str) -> None:
 
 
 def _row(run: Run) -> tuple[object, ...]:
+    arguments = run.arguments
+    if run.is_sweep:
+        arguments = f"{plural(run.runs, 'run')}: {arguments}"
     return (
         run.label,
         run.started.astimezone().replace(tzinfo=None, microsecond=0),
         run.function,
-        f"{plural(run.runs, 'run')}: {run.arguments}" if run.is_sweep else run.arguments,
+        arguments,
         run.rows,
         round(run.elapsed, 2),
         run.status,
@@ -355,8 +360,11 @@ def _cached_result(session: Client[RemoteCall], run: Run) -> pd.DataFrame | None
     )
     if run.options is not None:
         function = function.with_options(schema=run.options.schema)
-    sweep = combos(function, None, run.args) if run.is_sweep else None
-    runs = [run.args] if sweep is None else sweep.runs
+    sweep = None
+    runs: list[Args] = [run.args]
+    if run.is_sweep:
+        sweep = combos(function, None, run.args)
+        runs = sweep.runs
     earlier = EarlierResults(function, runs)
     latest = run.ended.timestamp() + _CLOCK_SLACK
     times = {
@@ -375,15 +383,13 @@ def _cached_result(session: Client[RemoteCall], run: Run) -> pd.DataFrame | None
         total=run.runs, failed=run.failed, cached=len(frames), oldest=min(times.values())
     )
     facts = sweep_facts(function, sweep, progress, run.started.timestamp(), run.elapsed)
-    frame.attrs["funcs"] = facts | _notes_on_columns(frames.values())
-    return frame
-
-
-def _notes_on_columns(frames: Iterable[pd.DataFrame]) -> dict[str, Any]:
     columns: dict[str, Any] = {}
-    for frame in frames:
-        columns |= frame.attrs.get("funcs", {}).get("columns", {})
-    return {"columns": columns} if columns else {}
+    for part in frames.values():
+        columns |= part.attrs.get("funcs", {}).get("columns", {})
+    if columns:
+        facts["columns"] = columns
+    frame.attrs["funcs"] = facts
+    return frame
 
 
 def _is_whole(saved: Args, args: Args) -> bool:
@@ -415,7 +421,10 @@ class RecordedClient(Client[CallT_co]):
     @cached_property
     def presets(self) -> Presets:
         """The presets of this profile: named values for forms."""
-        return Presets("demo" if self._connection.synthetic else self.service, presets_file())
+        profile = self.service
+        if self._connection.synthetic:
+            profile = "demo"
+        return Presets(profile, presets_file())
 
     def kept(self, id_: str) -> Job:
         """

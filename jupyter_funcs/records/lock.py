@@ -99,10 +99,10 @@ def write(folder: Path, service: str, functions: Iterable[Function]) -> Lock:
             f"{path} locks functions of {before.service}, not of {service}.",
             "Delete it first, or use one folder per service.",
         )
-    locked = before.functions if before is not None else {}
-    lock = Lock(
-        path, service, locked | {function.name: interface_of(function) for function in functions}
-    )
+    locked = {function.name: interface_of(function) for function in functions}
+    if before is not None:
+        locked = before.functions | locked
+    lock = Lock(path, service, locked)
     text = lock.text()
     if len(text.encode()) > _LARGEST:
         raise ConfigError(
@@ -146,7 +146,9 @@ class LockChecker:
 
     def _problem(self, folder: str, text: str) -> str:
         """Return a text that concerns all functions, once."""
-        return text if self._is_first(folder, "") else ""
+        if self._is_first(folder, ""):
+            return text
+        return ""
 
     def _is_first(self, folder: str, name: str) -> bool:
         is_first = (folder, name) not in self._checked

@@ -188,7 +188,9 @@ def fill(form: Form, values: Mapping[str, Any], *, keep: bool = False) -> list[s
         except ArgumentError:
             unknown.append(name)
         else:
-            wanted[field.name] = _of_record(field, value) if field.kind is Kind.JSON else value
+            if field.kind is Kind.JSON:
+                value = _of_record(field, value)  # noqa: PLW2901  # as it is now
+            wanted[field.name] = value
     # In the form's order, because the valid values of a field may depend on the ones before it.
     for name in dict.fromkeys([*form, *wanted]):
         if name not in wanted:
@@ -271,7 +273,8 @@ def _edited(text: str, document: Values, keys: _Keys, values: Values | None) -> 
     """Return a TOML file with one table replaced (removed for ``None``), or ``None`` if it cannot be edited."""
     # Every other preset must survive.
     expected = {at: value for at, value in _leaves(document) if at[:3] != keys}
-    expected |= {} if values is None else dict(_leaves(values, *keys))
+    if values is not None:
+        expected |= dict(_leaves(values, *keys))
     # tomlkit can't edit some orders of tables that a person may have written; then append the table.
     for edit in (_replaced, _appended):
         try:

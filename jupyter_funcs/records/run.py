@@ -143,7 +143,9 @@ class Run:
     def _refer_to(self, result: Any, reply: pd.DataFrame | None) -> None:
         # A sweep may return an Arrow dataset, whose metadata has the number of rows, or a Dask frame, which would have
         # to be computed to count them.
-        self._rows = _sweep_metadata(result).get("rows") if reply is None else len(reply)
+        self._rows = _sweep_metadata(result).get("rows")
+        if reply is not None:
+            self._rows = len(reply)
         with suppress(TypeError):
             self._frame = weakref.ref(result, self._forget)
             self._reply = reply
@@ -167,7 +169,9 @@ class Run:
     def status(self) -> str:
         """``running``, ``done``, ``failed`` or ``cancelled``; ``not ended`` if an earlier kernel noted no end."""
         self.end()
-        return self._status or (_NOT_ENDED if self.kernel else "running")
+        if self.kernel:
+            return self._status or _NOT_ENDED
+        return self._status or "running"
 
     @property
     def rows(self) -> int | None:
@@ -186,7 +190,9 @@ class Run:
         """Seconds from its start to its end, or until now."""
         self.end()
         job = self._job
-        return self._elapsed if job is None else job.elapsed
+        if job is None:
+            return self._elapsed
+        return job.elapsed
 
     @property
     def ended(self) -> dt.datetime:
@@ -225,7 +231,9 @@ class Run:
     def in_memory(self) -> pd.DataFrame | None:
         """Its result, if the notebook or a panel still holds it."""
         self.end()
-        return None if self._frame is None else self._frame()
+        if self._frame is None:
+            return None
+        return self._frame()
 
     @property
     def arguments(self) -> str:
@@ -269,7 +277,9 @@ class Run:
         )
 
     def __repr__(self) -> str:
-        rows = "" if self.rows is None else f", {plural(self.rows, 'row')}"
+        rows = ""
+        if self.rows is not None:
+            rows = f", {plural(self.rows, 'row')}"
         call = f"{inert(self.function)}({self.arguments})"
         return f"<Run {self.label}: {call}, {self.status}, {self.elapsed:.1f} s{rows}>"
 
@@ -277,7 +287,9 @@ class Run:
 def _sent(value: Any) -> Any:
     if isinstance(value, list):
         return list(map(_sent, value))
-    return Sent(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return Sent(value)
+    return value
 
 
 def as_it_came(frame: pd.DataFrame, reply: pd.DataFrame | None) -> pd.DataFrame:
