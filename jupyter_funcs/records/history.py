@@ -377,8 +377,8 @@ def _cached_result(session: Client[RemoteCall], run: Run) -> pd.DataFrame | None
         return None
     if sweep is None:
         return frames[0]
-    fields = fields_named(function.fields, sweep.swept)
-    frame = stacked(((runs[at], frames[at]) for at in sorted(frames)), sweep.swept, fields)
+    swept = fields_named(function.fields, sweep.swept)
+    frame = stacked(((runs[at], frames[at]) for at in sorted(frames)), swept)
     progress = SweepProgress(
         total=run.runs, failed=run.failed, cached=len(frames), oldest=min(times.values())
     )

@@ -95,7 +95,7 @@ def _converted(
     _raise(form, errors)
     number = len(axes[0])
     if not pairs:
-        axes = list(map(_unique, axes))
+        axes = [list({_key(item): item for item in axis}.values()) for axis in axes]
         number = math.prod(map(len, axes))
     _check_number(function, number)
     return _combined(form, axes, names, wholes, pairs=pairs)
@@ -129,7 +129,7 @@ def _check_number(function: RemoteCall, number: int) -> None:
 
 def _swept(field: Field, value: Any) -> list[Any] | None:
     """Return the values to sweep; ``None`` if the argument is a single value."""
-    items = list(value.values) if isinstance(value, Each) else _items_of(field, value)
+    items = _items_of(field, value)
     if items == []:
         raise ArgumentError(
             f"{field.identifier} has no values to sweep: the list is empty.",
@@ -139,6 +139,8 @@ def _swept(field: Field, value: Any) -> list[Any] | None:
 
 
 def _items_of(field: Field, value: Any) -> list[Any] | None:
+    if isinstance(value, Each):
+        return list(value.values)
     if not is_several(value) or (field.is_json and isinstance(value, Mapping)):
         return None
     try:
@@ -228,10 +230,6 @@ def _raise(form: Form, errors: Mapping[str, Mapping[str, None]]) -> None:
         raise ArgumentError(hint=f"{form.function} was not run.", errors=texts)
 
 
-def _unique(items: list[JsonObject]) -> list[JsonObject]:
-    return list({_key(item): item for item in items}.values())
-
-
 def _combined(
     form: Form, axes: list[list[JsonObject]], names: list[str], wholes: set[str], *, pairs: bool
 ) -> Combos:
@@ -243,47 +241,34 @@ def _combined(
     runs: dict[tuple[Any, ...], Args] = {}
     errors: Texts = {}
     warnings: Texts = {}
-    for parts in zip(*axes, strict=True) if pairs else itertools.product(*axes):
+    combined: Iterable[tuple[JsonObject, ...]] = itertools.product(*axes)
+    if pairs:
+        combined = zip(*axes, strict=True)
+    for parts in combined:
         sent = reduce(dict.__or__, parts, constant | entered)
-        args = form.nested({name: sent[name] for name in order if _is_sent(sent, name)})
+        present = {name: sent[name] for name in order if sent.get(name, UNSET) is not UNSET}
+        run = form.nested(present)
         wrong: Messages = {}
-        for name in wholes & args.keys():
-            form.take(form.field(name), args[name], {}, args, wrong)
+        for name in wholes & run.keys():
+            form.take(form.field(name), run[name], {}, run, wrong)
         _add(errors, wrong)
-        _add(errors, form.errors_of(args))
-        _add(warnings, form.warnings_between(args))
-        runs.setdefault(_key(args), args)
+        _add(errors, form.errors_of(run))
+        _add(warnings, form.warnings_between(run))
+        runs.setdefault(_key(run), run)
     _raise(form, errors)
     unique = list(runs.values())
     is_paired = pairs or any(len(axis[0]) > 1 for axis in axes)
-    lists = _lists_by_run(form, names, unique) if is_paired else _lists_by_axis(names, axes)
-    _add(warnings, form.warnings_of_values(constant | _set_values(lists), names))
-    return Combos(names, constant, unique, constant | _nullable(lists), is_paired, warnings)
-
-
-def _nullable(lists: dict[str, list[Any]]) -> dict[str, Any]:
-    return {
-        name: [None if value is UNSET else value for value in several]
-        for name, several in lists.items()
-    }
-
-
-def _is_sent(args: Values, name: str) -> bool:
-    return args.get(name, UNSET) is not UNSET
-
-
-def _lists_by_run(form: Form, names: list[str], runs: list[Args]) -> dict[str, list[Any]]:
-    return {name: [part_at(args, form.field(name).steps) for args in runs] for name in names}
-
-
-def _lists_by_axis(names: list[str], axes: list[list[JsonObject]]) -> dict[str, list[Any]]:
-    return {name: [item[name] for item in axis] for name, axis in zip(names, axes, strict=True)}
-
-
-def _set_values(lists: dict[str, list[Any]]) -> dict[str, Any]:
-    return {
-        name: [value for value in several if value is not UNSET] for name, several in lists.items()
-    }
+    args: dict[str, Any] = dict(constant)
+    passed: dict[str, Any] = dict(constant)
+    for name in names:
+        if is_paired:
+            values = [part_at(sent, form.field(name).steps) for sent in unique]
+        else:
+            values = [item[name] for axis in axes for item in axis if name in item]
+        args[name] = [None if value is UNSET else value for value in values]
+        passed[name] = [value for value in values if value is not UNSET]
+    _add(warnings, form.warnings_of_values(passed, names))
+    return Combos(names, constant, unique, args, is_paired, warnings)
 
 
 def _add(texts: Texts, others: Mapping[str, Iterable[str]]) -> None:

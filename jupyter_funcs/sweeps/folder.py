@@ -26,7 +26,7 @@ from jupyter_funcs.connection.secrets import long_secrets, redacted_values
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.files import atomic_write_text, expanded, read_small
 from jupyter_funcs.core.json_decoding import JsonObject, read_object
-from jupyter_funcs.core.text import quote
+from jupyter_funcs.core.text import quote, some
 from jupyter_funcs.core.warn import MissingRowsWarning, warn
 from jupyter_funcs.frames.columns import MAX_EXACT, named_by_texts
 from jupyter_funcs.frames.parquet import PREFIX
@@ -56,8 +56,7 @@ class FolderResults:
 
     def __init__(self, function: RemoteCall, combos: Combos) -> None:
         self._function = function
-        self._combos = combos
-        self._fields = fields_named(function.fields, combos.swept)
+        self._swept = fields_named(function.fields, combos.swept)
         self._about = {
             "function": function.name,
             "service": function.session.service,
@@ -100,7 +99,7 @@ class FolderResults:
         return {at: results[key].written for at, key in enumerate(self._keys) if key in results}
 
     def add(self, at: int, args: Args, frame: pd.DataFrame) -> None:
-        block = stacked([(args, frame)], self._combos.swept, self._fields)
+        block = stacked([(args, frame)], self._swept)
         if not all(type(name) is str for name in block.columns):
             block = named_by_texts(block)
         block.attrs["funcs"] = frame.attrs.get("funcs", {})
@@ -162,7 +161,7 @@ class FolderResults:
             if segment.layout
             for name in segment.layout.names
         }
-        arguments = stacked([], self._combos.swept, self._fields)
+        arguments = stacked([], self._swept)
         titles = {
             name: ARGUMENT.format(name) for name in arguments if ARGUMENT.format(name) in names
         }
@@ -172,7 +171,7 @@ class FolderResults:
 
     def _unify_arguments(self) -> None:
         """If some results have a column ``S (argument)``, add it to the others too."""
-        for name in self._combos.swept:
+        for name in self._swept:
             located = self._segments.locate(self._keys)
             title = ARGUMENT.format(name)
             layouts = {key: segment.layout for key, (segment, _) in located.items()}
@@ -201,11 +200,13 @@ def _prepare(folder: Path, about: JsonObject) -> None:
         names = sorted(path.name for path in folder.iterdir())
         others = [name for name in names if not name.startswith((PREFIX, NOTE, "."))]
         if others:
-            more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
             raise ArgumentError(
-                f"The folder {folder} has other content: {quote(others[0])}{more}.", _OTHER_FOLDER
+                f"The folder {folder} has other content: {some(list(map(quote, others)), 1)}.",
+                _OTHER_FOLDER,
             )
-        note = _read_note(folder) if NOTE in names else {}
+        note: JsonObject = {}
+        if NOTE in names:
+            note = _read_note(folder)
         for key, value in about.items():
             if note.get(key, value) != value:
                 change = f"{key} {quote(_shown(note[key]))}, not {quote(_shown(value))}"
@@ -278,7 +279,9 @@ def _common_type(
     is_exact = not pa.types.is_floating(common) or all(
         _has_exact_floats(file, name) for file in integers
     )
-    return common if is_exact else pa.large_string()
+    if is_exact:
+        return common
+    return pa.large_string()
 
 
 def _types_in(
@@ -291,15 +294,16 @@ def _types_in(
         if name in file.physical_schema.names
     }
     if len(set(types.values())) > 1:
-        types = {file: kind for file, kind in types.items() if _has_values(file, name)} or types
+        filled = {
+            file: kind
+            for file, kind in types.items()
+            if any(group is None or group.num_values for group in statistics(file, name))
+        }
+        types = filled or types
     zones = {getattr(kind, "tz", None) for kind in types.values()}
     if len(zones) > 1 and None not in zones:
         types = {file: pa.timestamp(kind.unit, "UTC") for file, kind in types.items()}
     return types
-
-
-def _has_values(fragment: ds.ParquetFileFragment, name: str) -> bool:
-    return any(group is None or group.num_values for group in statistics(fragment, name))
 
 
 def _has_exact_floats(fragment: ds.ParquetFileFragment, name: str) -> bool:

@@ -38,9 +38,7 @@ def results_for(function: RemoteCall, combos: Combos) -> SweepResults:
     """Return where the results of a sweep go, by the function's options."""
     options = function.options
     if options.to is None:
-        return MemoryResults(
-            combos.swept, fields_named(function.fields, combos.swept), options.max_memory
-        )
+        return MemoryResults(fields_named(function.fields, combos.swept), options.max_memory)
     try:
         from jupyter_funcs.sweeps.folder import DaskResults, FolderResults
     except ImportError:
@@ -48,7 +46,9 @@ def results_for(function: RemoteCall, combos: Combos) -> SweepResults:
             "Storing results in a folder needs pyarrow, which isn't installed.",
             "Install it: pip install pyarrow.",
         ) from None
-    return (DaskResults if options.to == DASK else FolderResults)(function, combos)
+    if options.to == DASK:
+        return DaskResults(function, combos)
+    return FolderResults(function, combos)
 
 
 class MemoryResults:
@@ -56,11 +56,8 @@ class MemoryResults:
 
     errors_in = '.attrs["errors"]'
 
-    def __init__(
-        self, swept: Sequence[str], fields: Mapping[str, Field], max_memory: float
-    ) -> None:
+    def __init__(self, swept: Mapping[str, Field], max_memory: float) -> None:
         self._swept = swept
-        self._fields = fields
         self._max_memory = max_memory
         self._args: dict[int, Args] = {}
         self._frames: dict[int, pd.DataFrame] = {}
@@ -133,23 +130,22 @@ class MemoryResults:
             check_cells(self._rows, len(set().union(*self._columns)), self._received, what="sweep")
         except ReplyTooLargeError as error:
             raise ReplyTooLargeError(error.what, _ASK_FOR_LESS) from None
-        is_stored = len(self._frames) < len(self._args)
-        names = self._selectable_columns() if is_stored else None
+        names = None
+        if len(self._frames) < len(self._args):  # some are stored
+            names = self._selectable_columns()
         if names is None:
-            return stacked(self._blocks(), self._swept, self._fields)
+            return stacked(self._blocks(), self._swept)
         import pandas as pd
 
         # Some columns at a time, so that only those are in memory twice.
         like_swept = [name for name in names if name in self._swept]
         others = [name for name in names if name not in self._swept]
-        table = stacked(self._blocks(like_swept), self._swept, self._fields)
+        table = stacked(self._blocks(like_swept), self._swept)
         leading = list(table)[: len(self._swept)]
         columns = dict(table.items())
         count = max(1, int(len(names) * self._max_memory / self._total / _COPIES))
         for start in range(0, len(others), count):
-            columns |= stacked(
-                self._blocks(others[start : start + count]), (), self._fields
-            ).items()
+            columns |= stacked(self._blocks(others[start : start + count]), {}).items()
         order = [name for name in dict.fromkeys([*leading, *names]) if name in columns]
         return pd.DataFrame({name: columns[name] for name in order}, index=table.index, copy=False)
 

@@ -48,14 +48,15 @@ ARGUMENT = "{} (argument)"
 
 
 def stacked(
-    blocks: Iterable[tuple[Args, pd.DataFrame]], swept: Sequence[str], fields: Mapping[str, Field]
+    blocks: Iterable[tuple[Args, pd.DataFrame]], swept: Mapping[str, Field]
 ) -> pd.DataFrame:
     """
     Return one table of the runs' arguments and results, in order.
 
-    The swept arguments lead, typed by their fields: ``datetime64[us]``, ``int64`` or ``Int64``, ``float64``, else
-    ``string`` (lists are comma-separated). If every run returned a column with the argument's name and only its value,
-    that column leads instead. If a run returned another value there, the argument is called ``<name> (argument)``.
+    The swept arguments lead, in the order of their fields and typed by them: ``datetime64[us]``, ``int64`` or
+    ``Int64``, ``float64``, else ``string`` (lists are comma-separated). If every run returned a column with the
+    argument's name and only its value, that column leads instead. If a run returned another value there, the argument
+    is called ``<name> (argument)``.
 
     All columns that any run returned follow, in order of first appearance. Dtypes are widened without losing a value:
     ``Int64`` and ``boolean`` if some are missing, ``float64`` if exact, the finest unit of datetimes, else ``object``.
@@ -69,20 +70,19 @@ def stacked(
         sent.append(args)
     rows = _row_map(list(groups.values()), len(sent))
     columns = {key: _widened(parts, rows) for key, parts in _parts(rows).items()}
-    labels = list(filter(_is_label, columns))
+    labels = [key for key in columns if isinstance(key, _Label)]
     names = columns.keys() - labels
     leading: dict[Hashable, Series] = {}
-    for name in swept:
-        field = fields.get(name)
-        steps = field.steps if field else (name,)
-        argument = [_set_part(args, steps) for args in sent]
+    for name, field in swept.items():
+        argument = [part_at(args, field.steps) for args in sent]
+        argument = [None if value is UNSET else value for value in argument]
         if name in columns and _has_only(columns[name], rows, name, argument):
             leading[name] = columns.pop(name)
-        else:
-            title = _unused(ARGUMENT.format(name), {*names, *leading}) if name in names else name
-            leading[title] = _argument(argument, field.kind if field else Kind.TEXT).repeat(
-                rows.lengths.tolist()
-            )
+            continue
+        title: Hashable = name
+        if name in names:
+            title = _unused(ARGUMENT.format(name), {*names, *leading})
+        leading[title] = _argument(argument, field.kind).repeat(rows.lengths.tolist())
     for key in labels:
         leading[_unused("index", {*names, *leading})] = columns.pop(key)
     result = {**leading, **columns}
@@ -97,12 +97,9 @@ def _plain(block: pd.DataFrame) -> pd.DataFrame:
     """Return a block with unique names of columns, and with its labels as columns."""
     if not block.columns.is_unique:
         block = named_by_texts(block)
-    return block if is_numbered(block.index) else _labelled(block)
-
-
-def _set_part(args: Args, steps: Sequence[str | int]) -> Any:
-    value = part_at(args, steps)
-    return None if value is UNSET else value
+    if is_numbered(block.index):
+        return block
+    return _labelled(block)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +107,6 @@ class _Label:
     """The key of a column made from an unnamed index level, which no column of a run has."""
 
     level: int
-
-
-def _is_label(key: Hashable) -> bool:
-    return isinstance(key, _Label)
 
 
 class _RowMap(NamedTuple):
@@ -239,9 +232,9 @@ def _is_number(column: Series) -> bool:
 
 def _is_text(column: Series) -> bool:
     dtype = column.dtype
-    return isinstance(
-        dtype.categories.dtype if isinstance(dtype, pd.CategoricalDtype) else dtype, pd.StringDtype
-    )
+    if isinstance(dtype, pd.CategoricalDtype):
+        dtype = dtype.categories.dtype
+    return isinstance(dtype, pd.StringDtype)
 
 
 def _floats(columns: Sequence[Series]) -> Sequence[Series]:
@@ -300,7 +293,9 @@ _WIDENED: list[tuple[Callable[[Series], bool], Callable[[Sequence[Series]], Sequ
 
 def _argument(values: Sequence[str | list[str] | None], kind: Kind) -> Series:
     """Return the column of an argument, one row per run."""
-    texts = list(map(_text_of_argument, values))
+    texts: list[Any] = [
+        ", ".join(map(text_of, value)) if isinstance(value, list) else value for value in values
+    ]
     with suppress(ValueError, OverflowError):
         if kind is Kind.DATE:
             return pd.Series(np.array([text or "NaT" for text in texts], dtype="datetime64[us]"))
@@ -312,10 +307,6 @@ def _argument(values: Sequence[str | list[str] | None], kind: Kind) -> Series:
                 [np.nan if text is None else float(text) for text in texts], dtype="float64"
             )
     return pd.Series(texts, dtype="string")
-
-
-def _text_of_argument(value: Any) -> Any:
-    return ", ".join(map(text_of, value)) if isinstance(value, list) else value
 
 
 def _has_only(column: Series, rows: _RowMap, name: Hashable, argument: Sequence[Any]) -> bool:

@@ -214,6 +214,7 @@ def stacking(repeats: int) -> tuple[float, float]:
     """Return the seconds of `stacked` and of `pd.concat` for so many small blocks."""
     import pandas as pd
 
+    from jupyter_funcs.catalog.fields import Field, Kind
     from jupyter_funcs.sweeps.stacking import stacked
 
     block = pd.DataFrame(
@@ -228,7 +229,7 @@ def stacking(repeats: int) -> tuple[float, float]:
         pd.concat([frame for _, frame in blocks], ignore_index=True)
         theirs.append(time.perf_counter() - began)
         began = time.perf_counter()
-        stacked(blocks, ["a"], {})
+        stacked(blocks, {"a": Field("a", "a", Kind.TEXT, "a", "")})
         ours.append(time.perf_counter() - began)
     return min(ours), min(theirs)
 

@@ -95,9 +95,7 @@ def as_text(column: pd.Series[Any]) -> list[Any]:
 )
 def test_dask_reads_the_table(frames: list[pd.DataFrame]) -> None:
     """Dask has the table's columns, rows and dtypes, a partition per run; columns of mixed values are text."""
-    wanted = stacked(
-        [({"S": SYMBOLS[at]}, frame) for at, frame in enumerate(frames)], ["S"], symbol()
-    )
+    wanted = stacked([({"S": SYMBOLS[at]}, frame) for at, frame in enumerate(frames)], symbol())
     result = swept(frames)
     assert result.npartitions == max(1, len(frames))
     assert list(result.columns) == list(wanted)

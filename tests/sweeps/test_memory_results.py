@@ -65,7 +65,7 @@ def symbol() -> dict[str, Field]:
 
 def gathered(frames: list[pd.DataFrame], most: float) -> pd.DataFrame:
     """Return what becomes of blocks that come in any order, with so many bytes of memory."""
-    results = MemoryResults(["S"], symbol(), most)
+    results = MemoryResults(symbol(), most)
     order = list(range(len(frames)))
     random.Random(len(frames)).shuffle(order)
     for at in order:
@@ -79,9 +79,7 @@ def gathered(frames: list[pd.DataFrame], most: float) -> pd.DataFrame:
 @given(blocks(), st.sampled_from([1, 100, 1e9]))
 def test_what_was_spilled_is_what_was_held(frames: list[pd.DataFrame], most: float) -> None:
     """The table is the same whether its blocks waited in memory or on disk, in whatever order they came."""
-    wanted = stacked(
-        [({"S": SYMBOLS[at]}, frame) for at, frame in enumerate(frames)], ["S"], symbol()
-    )
+    wanted = stacked([({"S": SYMBOLS[at]}, frame) for at, frame in enumerate(frames)], symbol())
     assert_frame_equal(gathered(frames, most), wanted)
 
 
@@ -91,7 +89,7 @@ def test_what_is_beyond_the_bound_goes_to_disk_and_is_gone_afterwards(
     """Blocks beyond the bound are files, a row group a run; they are removed whether the sweep ends well or not."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     frame = pd.DataFrame({"x": np.arange(1000)})
-    results = MemoryResults(["S"], symbol(), 20_000)
+    results = MemoryResults(symbol(), 20_000)
     for at in range(5):
         results.add(at, {"S": SYMBOLS[at]}, frame)
     [file] = tmp_path.rglob("*.parquet")
@@ -106,6 +104,7 @@ def test_what_is_beyond_the_bound_goes_to_disk_and_is_gone_afterwards(
 PROGRAM = """
 import resource, signal, sys, warnings
 import numpy as np, pandas as pd, pyarrow.parquet
+from jupyter_funcs.catalog.fields import Field, Kind
 from jupyter_funcs.sweeps.memory_results import MemoryResults
 
 def peak():
@@ -119,7 +118,7 @@ def block(at):
 if "FULL" in sys.argv:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4_000_000, 4_000_000))
-results = MemoryResults(["S"], {}, float(sys.argv[1]))
+results = MemoryResults({"S": Field("S", "S", Kind.TEXT, "S", "")}, float(sys.argv[1]))
 block(0)
 before = peak()
 for at in range(30):

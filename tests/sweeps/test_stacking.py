@@ -33,9 +33,7 @@ def block(rows: Any, **schema: str) -> pd.DataFrame:
 
 def stack(*blocks: pd.DataFrame) -> pd.DataFrame:
     """Stack blocks of the runs a, b, c."""
-    return stacked(
-        [({"Symbol": "abcdefgh"[at]}, frame) for at, frame in enumerate(blocks)], ["Symbol"], S
-    )
+    return stacked([({"Symbol": "abcdefgh"[at]}, frame) for at, frame in enumerate(blocks)], S)
 
 
 def values(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -281,7 +279,7 @@ def test_an_argument_is_typed_by_its_field(
         ({"a": value} if value is not None else {}, block([{"n": 1}, {"n": 2}]))
         for value in given_values
     ]
-    column = stacked(blocks, ["a"], field("a", kind))["a"]
+    column = stacked(blocks, field("a", kind))["a"]
     assert column.dtype == dtype
     assert [None if pd.isna(value) else value for value in column] == [
         held[0],
@@ -307,7 +305,7 @@ def test_an_argument_is_typed_by_its_field(
 def test_a_column_that_holds_the_argument_is_kept_once(sent: str, gave: Any) -> None:
     """Equal as text, as numbers and as dates; in the leading place, with the dtype that the result has."""
     first, second = block([{"n": 1, "a": gave}, {"n": 2, "a": gave}]), block([{"n": 3, "a": gave}])
-    frame = stacked([({"a": sent}, first), ({"a": sent}, second)], ["a"], {})
+    frame = stacked([({"a": sent}, first), ({"a": sent}, second)], field("a", Kind.TEXT))
     assert frame.columns.tolist() == ["a", "n"]
     assert frame["a"].dtype == first["a"].dtype
     assert len(frame) == 3
@@ -338,7 +336,7 @@ def test_null_is_not_the_text_that_shows_it() -> None:
     """It is the argument only of a run that was not sent one."""
     blocks = [block([{"Symbol": "a"}]), block([{"Symbol": None}])]
     for sent, columns in (({}, 1), ({"Symbol": "<NA>"}, 2), ({"Symbol": "None"}, 2)):
-        frame = stacked([({"Symbol": "a"}, blocks[0]), (sent, blocks[1])], ["Symbol"], S)
+        frame = stacked([({"Symbol": "a"}, blocks[0]), (sent, blocks[1])], S)
         assert len(frame.columns) == columns
 
 
@@ -440,7 +438,7 @@ def is_same(one: Any, other: Any) -> bool:
 def test_no_value_is_lost_or_changed(runs: list[tuple[str, list[dict[str, Any]]]]) -> None:
     """Each row belongs to its run, whatever the runs returned."""
     blocks = [({"Symbol": symbol}, block(rows)) for symbol, rows in runs]
-    frame = stacked(blocks, ["Symbol"], S)
+    frame = stacked(blocks, S)
     title = next(iter(frame.columns))
     assert title in {"Symbol", "Symbol (argument)"}
     expected = [
