@@ -235,18 +235,37 @@ def _combined(
 ) -> Combos:
     """Return the runs; of the objects `wholes`, parts are swept."""
     constant = form.args
-    entered = {name: form[name] for name in filter(form.is_set, wholes)}
-    used = {*names, *constant}
-    order = [name for name in dict.fromkeys([*form, *names]) if name in used]
-    runs: dict[tuple[Any, ...], Args] = {}
-    errors: Texts = {}
-    warnings: Texts = {}
+    common = constant | {name: form[name] for name in filter(form.is_set, wholes)}
     combined: Iterable[tuple[JsonObject, ...]] = itertools.product(*axes)
     if pairs:
         combined = zip(*axes, strict=True)
-    for parts in combined:
-        sent = reduce(dict.__or__, parts, constant | entered)
-        present = {name: sent[name] for name in order if sent.get(name, UNSET) is not UNSET}
+    used = {*names, *constant}
+    order = [name for name in dict.fromkeys([*form, *names]) if name in used]
+    sent = (reduce(dict.__or__, parts, common) for parts in combined)
+    warnings: Texts = {}
+    runs = _checked(form, sent, order, wholes, warnings)
+    is_paired = pairs or any(len(axis[0]) > 1 for axis in axes)
+    args: dict[str, Any] = dict(constant)
+    passed: dict[str, Any] = dict(constant)
+    for name in names:
+        if is_paired:
+            values = [part_at(run, form.field(name).steps) for run in runs]
+        else:
+            values = [item[name] for axis in axes for item in axis if name in item]
+        args[name] = [None if value is UNSET else value for value in values]
+        passed[name] = [value for value in values if value is not UNSET]
+    _add(warnings, form.warnings_of_values(passed, names))
+    return Combos(names, constant, runs, args, is_paired, warnings)
+
+
+def _checked(
+    form: Form, sent: Iterable[JsonObject], order: list[str], wholes: set[str], warnings: Texts
+) -> list[Args]:
+    """Return each run once, with its arguments in order; raise the errors of all runs, and add their warnings."""
+    runs: dict[tuple[Any, ...], Args] = {}
+    errors: Texts = {}
+    for args in sent:
+        present = {name: args[name] for name in order if args.get(name, UNSET) is not UNSET}
         run = form.nested(present)
         wrong: Messages = {}
         for name in wholes & run.keys():
@@ -256,19 +275,7 @@ def _combined(
         _add(warnings, form.warnings_between(run))
         runs.setdefault(_key(run), run)
     _raise(form, errors)
-    unique = list(runs.values())
-    is_paired = pairs or any(len(axis[0]) > 1 for axis in axes)
-    args: dict[str, Any] = dict(constant)
-    passed: dict[str, Any] = dict(constant)
-    for name in names:
-        if is_paired:
-            values = [part_at(sent, form.field(name).steps) for sent in unique]
-        else:
-            values = [item[name] for axis in axes for item in axis if name in item]
-        args[name] = [None if value is UNSET else value for value in values]
-        passed[name] = [value for value in values if value is not UNSET]
-    _add(warnings, form.warnings_of_values(passed, names))
-    return Combos(names, constant, unique, args, is_paired, warnings)
+    return list(runs.values())
 
 
 def _add(texts: Texts, others: Mapping[str, Iterable[str]]) -> None:
