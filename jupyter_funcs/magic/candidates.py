@@ -62,7 +62,9 @@ NOTHING = Offer("", (), "", only=True)
 def _escape(value: str, end: str) -> str | None:
     if end in value:
         return None
-    return value.replace("\\", r"\\") if end == '"' else value
+    if end == '"':
+        return value.replace("\\", r"\\")
+    return value
 
 
 class Quoting(NamedTuple):
@@ -143,11 +145,8 @@ def data_frames(namespace: Namespace) -> Values:
 
 def find_function(session: Session | None, name: str) -> RemoteFunction | None:
     """Return a function of a session that has listed its functions, without asking the service."""
-    if session is None or session.listed is None or not name:
-        return None
-    function = session.listed.peek(name)
-    if function is not None:
-        return session[session.listed.slug(function)]
+    if session is not None and session.listed is not None and name and name in session:
+        return session[name]
     return None
 
 
@@ -202,10 +201,13 @@ def _values(function: RemoteFunction, field: Field, arguments: Mapping[str, Any]
     form = function.form()
     for name, value in arguments.items():
         if other := field_named(function, name):
-            is_swept = isinstance(value, list) and value and other.kind != "list"
-            form[other.name] = value[0] if is_swept else value
+            if other.kind != "list" and isinstance(value, list):
+                value = next(iter(value), value)  # noqa: PLW2901  # of a sweep
+            form[other.name] = value
     values = [choice.value for choice in function.known_choices(field, form.args)]
-    return values or ([] if field.default is None else [field.default])
+    if not values and field.default is not None:
+        return [field.default]
+    return values
 
 
 class Arguments(NamedTuple):

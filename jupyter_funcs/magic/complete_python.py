@@ -113,8 +113,10 @@ def _attributes(owner: Any, typed: str) -> Offer | None:
         for name in {*dir(type(owner)), *vars(owner)}
         if name.startswith("_") <= typed.startswith("_")
     ]
-    slugs = [] if isinstance(owner, RemoteFunction) else owner.attributes
-    return Offer(typed, dict.fromkeys([*slugs, *sorted(names)]), "function")
+    names.sort()
+    if isinstance(owner, Session):
+        names = [*owner.attributes, *names]
+    return Offer(typed, dict.fromkeys(names), "function")
 
 
 def _resolve(node: ast.expr | None, namespace: Namespace) -> Any:

@@ -194,7 +194,9 @@ def _after_subcommand(line: PartialLine, after: str, sessions: Sessions) -> Offe
         return None
     if name == "connect":
         return _offer_profiles(line.typed, after)
-    words = [*TOPICS] if name == "docs" else subcommand(name).words
+    words = subcommand(name).words
+    if name == "docs":
+        words = [*TOPICS]
     if name == "again" and (session := sessions.connected(line.profile)) is not None:
         words = [str(run.number) for run in reversed(session.history.runs)]
     return Offer(line.typed, words, "value")
@@ -244,14 +246,14 @@ def _at_parameter(call: WrittenCall, tables: list[str], typed: str, after: str) 
         str(column) for table in tables if table in frames for column in frames[table].columns
     ]
     fields = remaining_fields(call.function, [*call.arguments, *columns], after)
-    begin = typed[1:] if is_quoted else typed
-    return Offer(begin, [f"{name_in_line(field)}=" for field in fields], "param")
+    if is_quoted:
+        typed = typed[1:]
+    return Offer(typed, [f"{name_in_line(field)}=" for field in fields], "param")
 
 
 def _offer_functions(session: Session | None, name: str, typed: str, after: str) -> Offer:
     """Offer slugs, then names in quotes; or the rest of a name without quotes, after its first words."""
-    catalog = session.listed if session is not None else None
-    if catalog is None:
+    if session is None or (catalog := session.listed) is None:
         return NOTHING
     if name:
         begin = f"{name} ".casefold()
@@ -265,8 +267,9 @@ def _offer_functions(session: Session | None, name: str, typed: str, after: str)
             return Offer(typed, fitting, "function")
         return NOTHING
     quoted = Quoting().offer(typed, (function.name for function in catalog), after, "function")
-    slugs = () if typed[:1] in QUOTES else catalog.slugs
-    return quoted._replace(texts=chain(slugs, quoted.texts))
+    if typed[:1] in QUOTES:
+        return quoted
+    return quoted._replace(texts=chain(catalog.slugs, quoted.texts))
 
 
 # The body of a %%funcs cell

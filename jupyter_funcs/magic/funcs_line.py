@@ -140,14 +140,11 @@ def _check_subcommand(line: Line) -> None:
 
 
 def _unknown_subcommand(words: list[str], sessions: Sessions) -> ArgumentError:
+    from jupyter_funcs.magic.candidates import find_function
+
     what = f"%funcs has no subcommand {quote(words[0])}."
-    session = sessions.connected()
-    catalog = session.listed if session is not None else None
-    function = None
-    if catalog is not None:
-        function = catalog.peek(name_and_arguments(words)[0])
-    if catalog is not None and function is not None:
-        slug = catalog.slug(function)
+    if function := find_function(sessions.connected(), name_and_arguments(words)[0]):
+        slug = function.slug
         return ArgumentError(
             what, f"It's a function: write %funcs call {slug} or %funcs panel {slug}."
         )

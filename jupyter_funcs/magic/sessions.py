@@ -76,8 +76,9 @@ class Sessions:
         self._early = None
         if session is None or config_problem():
             return None
-        configured = resolve()
-        where = (configured.where, configured.base_url) if configured else ("", "")
+        where = ("", "")
+        if (configured := resolve()) is not None:
+            where = (configured.where, configured.base_url)
         if (session.where, session.address) == where:
             return session
         return None
@@ -123,19 +124,19 @@ class Sessions:
         """Say which service the next line uses after a failed switch; nothing if it would fail the same way."""
         from jupyter_funcs.connection.profiles import resolve
 
+        name = "the demo, with synthetic data"
         if self._session is not None:
-            name = self._session.service if self._session.address else ""
+            if self._session.address:
+                name = quote(self._session.service)
         elif is_same:
             return ""
         else:
             try:
-                configured = resolve()
+                if configured := resolve():
+                    name = quote(configured.name)
             except FuncsError:
                 return ""
-            name = configured.name if configured else ""
-        return (
-            f"Until then, %funcs uses {quote(name) if name else 'the demo, with synthetic data'}."
-        )
+        return f"Until then, %funcs uses {name}."
 
 
 def _connect_early() -> Session | None:

@@ -30,7 +30,7 @@ from jupyter_funcs.core.text import did_you_mean, inert, json_escape, listed, pl
 from jupyter_funcs.core.warn import MissingRowsWarning, warn
 from jupyter_funcs.magic.funcs_line import LIST_FUNCTIONS, Line, read_line
 from jupyter_funcs.magic.masking import as_secrets, masked_traceback, refuse, typed_secrets
-from jupyter_funcs.magic.usage import ALIASES, OPTIONS, is_table, taken_by, usage, usage_of
+from jupyter_funcs.magic.usage import ALIASES, OPTIONS, is_table, taken_by, usage_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +55,7 @@ def run(sessions: Sessions, text: str, cell: str | None = None) -> Any:
     line = read_line(text, cell, sessions)
     name = line.subcommand
     if line.options.help:
-        print(usage_of(name) if name else usage())
+        print(usage_of(name))
         return None
     variable = None
     if line.options.output is not None:
@@ -109,14 +109,11 @@ def _is_assigned() -> bool:
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_name not in {"run_line_magic", "run_cell_magic"}:
         frame = frame.f_back
-    caller = None if frame is None else frame.f_back
+    caller = frame and frame.f_back
     if caller is None:
         return True
-    return (
-        not linecache.getline(caller.f_code.co_filename, caller.f_lineno)
-        .lstrip()
-        .startswith("get_ipython()")
-    )
+    source = linecache.getline(caller.f_code.co_filename, caller.f_lineno)
+    return not source.lstrip().startswith("get_ipython()")
 
 
 # The subcommands
@@ -135,8 +132,8 @@ def _function_and_values(line: Line) -> tuple[RemoteFunction, Values]:
         _refuse_unnamed(line)
         raise
     # The function may have a parameter that is called like a token or an option.
-    unknown = function.unknown(values)
-    refuse(line.sessions.shell, as_secrets({name: values[name] for name in unknown}, typed))
+    if unknown := function.unknown(values):
+        refuse(line.sessions.shell, as_secrets({name: values[name] for name in unknown}, typed))
     for argument in unknown:
         option = f"--{argument.replace('_', '-')}"
         if option in OPTIONS and line.subcommand in taken_by(option):
@@ -185,12 +182,14 @@ def call(line: Line) -> Any:
 
 
 def sweep(line: Line) -> Any:
+    table = None
     tables = [word for word in line.words if is_table(word)]
     if len(tables) > 1:
         raise ArgumentError(
             f"A sweep takes one table, not {listed(tables, 'and')}.", "Combine them in Python."
         )
-    table = line.value(tables[0]) if tables else None
+    if tables:
+        table = line.value(tables[0])
     line = replace(line, words=[word for word in line.words if not is_table(word)])
     function, values = _function_and_values(line)
     if not line.options.dry_run:
@@ -230,11 +229,11 @@ def again(line: Line) -> pd.DataFrame:
 
 
 def _with_options(function: RemoteFunction, line: Line) -> RemoteFunction:
-    written = {name: value for name, value in vars(line.options).items() if value is not None}
+    names = {field.name for field in fields(function.options)}
     options = {
-        field.name: written[field.name]
-        for field in fields(function.options)
-        if field.name in written
+        name: value
+        for name, value in vars(line.options).items()
+        if name in names and value is not None
     }
     for name in {"to", "executor"} & options.keys():
         options[name] = line.value(options[name])
@@ -315,8 +314,10 @@ def history(line: Line) -> pd.DataFrame | None:
             f"%funcs history takes {listed(_SWITCHES)}, not {quote(' '.join(line.words))}.", hint
         )
     if word == "clear":
-        number = runs.clear()
-        print(f"Deleted {plural(number, 'saved run')}." if number else "There were no saved runs.")
+        if number := runs.clear():
+            print(f"Deleted {plural(number, 'saved run')}.")
+        else:
+            print("There were no saved runs.")
         return None
     runs.save(on=word == "on")
     if word == "on":
@@ -339,20 +340,23 @@ def lock_functions(session: Session, words: list[str], *, is_check: bool) -> Non
 
     folder = _folder()
     before = lock_file.read(folder)
-    locked = list(before.functions) if before is not None else []
+    locked = []
+    if before is not None:
+        locked = list(before.functions)
     if is_check:
         if before is None:
             raise NotFoundError(
                 f"There is no {lock_file.NAME} in {folder}.", "Create it with %funcs lock."
             )
-        _compare(session, before, _names(session.catalog, words, locked) if words else locked)
+        names = locked
+        if words:
+            names = _names(session.catalog, words, locked)
+        _compare(session, before, names)
         return
     catalog = session.catalog
-    names = (
-        _names(catalog, words, [])
-        if words
-        else [*(run.function for run in session.history), *locked]
-    )
+    names = [*(run.function for run in session.history), *locked]
+    if words:
+        names = _names(catalog, words, [])
     functions = [
         function for function in map(catalog.peek, dict.fromkeys(names)) if function is not None
     ]
@@ -396,9 +400,10 @@ def _compare(session: Session, lock: Lock, names: list[str]) -> None:
         raise FuncsError(
             " ".join(shorten(changes)), "Fix the notebook, then run %funcs lock again."
         )
-    print(
-        f"{plural(len(names), 'function')} {'matches' if len(names) == 1 else 'match'} {lock.path.name}."
-    )
+    matches = "match"
+    if len(names) == 1:
+        matches = "matches"
+    print(f"{plural(len(names), 'function')} {matches} {lock.path.name}.")
 
 
 def connect(line: Line) -> Session:
@@ -430,11 +435,12 @@ def cache(line: Line) -> Any:
         )
     from jupyter_funcs.client.cache import Cache
 
-    session = line.sessions.connected()
-    results = (
-        session.cache if session else Cache()
-    )  # it can be looked at without a service to connect to
-    return results.clear() if words else results.status()
+    results = Cache()  # it can be looked at without a service to connect to
+    if (session := line.sessions.connected()) is not None:
+        results = session.cache
+    if words:
+        return results.clear()
+    return results.status()
 
 
 def docs(line: Line) -> Any:

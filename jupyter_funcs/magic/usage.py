@@ -242,7 +242,9 @@ def usage() -> str:
 
 
 def usage_of(name: str) -> str:
-    """Return the help of one subcommand, with an example."""
+    """Return the help of one subcommand, with an example, or without a name that of `%funcs`."""
+    if not name:
+        return usage()
     name = ALIASES.get(name, name)
     row = SUBCOMMANDS[name]
     options = [
@@ -250,9 +252,10 @@ def usage_of(name: str) -> str:
         for spelt, option in OPTIONS.items()
         if name in option.subcommands
     ]
-    more = [row.more, ""] if row.more else []
-    head = [_synopsis(name), f"    {row.does}", ""]
-    return "\n".join([*head, *more, *_table(options, 20), "", "For example:", "", row.example])
+    text = [_synopsis(name), f"    {row.does}", ""]
+    if row.more:
+        text += [row.more, ""]
+    return "\n".join([*text, *_table(options, 20), "", "For example:", "", row.example])
 
 
 def _synopsis(name: str) -> str:
