@@ -75,7 +75,7 @@ class Extension:
         try:
             return self._shells_inspect(name, *args, **options)
         except KeyError:
-            session = self._state and self._state.connected()
+            session = None if self._state is None else self._state.connected()
             if session is None or session.listed is None or name not in session.listed.slugs:
                 raise
         import html  # compiles a long pattern
