@@ -123,13 +123,9 @@ class KeptReplies:
         content = gzip.compress(head.encode() + b"\n" + reply.without_token(), 1)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         atomic_write_bytes(path, content, 0o600)
-        oldest_last = sorted(self._folder.glob("*.gz"), key=_modified, reverse=True)
-        for old in oldest_last[_MOST_KEPT:]:
+        oldest_first = sorted(self._folder.glob("*.gz"), key=lambda path: path.stat().st_mtime)
+        for old in oldest_first[:-_MOST_KEPT]:
             old.unlink(missing_ok=True)
-
-
-def _modified(path: Path) -> float:
-    return path.stat().st_mtime
 
 
 class Terms(NamedTuple):
@@ -312,13 +308,10 @@ class Transport:
     async def login(self, email: str, password: Hidden) -> Secret:
         """Return a token for an email and a password."""
         self.reopen_after_fork()
+        url = self.connection.base_url + LOGIN_PATH
         reply = await self._exchange.send(
             # In no variable, because debuggers show those.
-            Request(
-                "POST",
-                self.connection.base_url + LOGIN_PATH,
-                {"email": email, "password": password.reveal()},
-            ),
+            Request("POST", url, {"email": email, "password": password.reveal()}),
             [password],
             _MAX_LOGIN_BYTES,
             Progress(),
