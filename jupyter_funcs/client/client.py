@@ -85,9 +85,8 @@ class Client(ABC, Generic[CallT_co]):
         )  # sends the requests on the background loop
         self.remote.transport.on_change = _weakly(self._listing_changed)
         # Close the connections of a session that nobody holds, but not at exit, when they end anyway.
-        weakref.finalize(
-            self, lambda remote: background.start(remote.source.close()), self.remote
-        ).atexit = False
+        remote = self.remote
+        weakref.finalize(self, lambda: background.start(remote.source.close())).atexit = False
         self._updating: futures.Future[None] = futures.Future()
         self._updating.set_result(None)
         self._functions: dict[int, CallT_co] = {}
@@ -533,10 +532,7 @@ class Client(ABC, Generic[CallT_co]):
 async def _list_early(remote: Remote) -> _EarlyListing | None:
     # Without the session, which would not be collected while this runs.
     warned: list[UserWarning] = []
-    with (
-        suppress(Exception),
-        collect_warnings(warned),
-    ):  # the first use lists again, and says what is wrong
+    with suppress(Exception), collect_warnings(warned):  # the first use says what is wrong
         read = await remote.listing(is_early=True)
         return read(), time.monotonic(), warned
     return None

@@ -231,11 +231,11 @@ class PageStore:
 
     def get(self, number: int) -> tuple[bytes, dict[str, str]] | None:
         """Return the reply and the headers of a page that an interrupted run received."""
-        return self._read(self._page(number))
+        return self._read(f"{self._key} run {self._run} page {number}")
 
     def put(self, number: int, reply: bytes, headers: Mapping[str, str]) -> None:
         """Keep a page."""
-        self._write(self._page(number), reply, headers)
+        self._write(f"{self._key} run {self._run} page {number}", reply, headers)
 
     def close(self, *, is_ended: bool) -> None:
         """Write what was kept."""
@@ -243,9 +243,6 @@ class PageStore:
             self._write(self._key, str(self._run).encode(), {"ended": "yes"})
         if self._writer is not None:
             self._writer.close()
-
-    def _page(self, number: int) -> str:
-        return f"{self._key} run {self._run} page {number}"
 
     def _read(self, name: str) -> tuple[bytes, dict[str, str]] | None:
         frame = self._cache.get(_hashed(name), self._max_age)

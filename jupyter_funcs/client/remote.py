@@ -128,11 +128,10 @@ class Remote:
             work = run.frame(args, options, self.listed(function))
         frame = await with_deadline(seconds, work, function.name, progress, until)
         told = frame.attrs.get("funcs", {})
+        if "page" in told:  # a link may repeat a key
+            told["page"] = redacted_values(told["page"])
         frame.attrs["funcs"] = {
             **told,
-            **{
-                name: redacted_values(told[name]) for name in {"page"} & told.keys()
-            },  # a link may repeat a key
             "function": function.name,
             "args": redacted_values(args),
             "time": utc_text(started),

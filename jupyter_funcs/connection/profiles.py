@@ -186,7 +186,10 @@ def resolve(  # noqa: PLR0913  # what `connect` takes
     if connection is None:
         return None
     connection = replace(connection, **passed, allow_http=allow_http or connection.allow_http)
-    _note_plain(connection)
+    for address in filter(is_plain, (connection.base_url, connection.allow_server)):
+        if connection.has_secrets and not connection.allow_http:
+            raise unencrypted(address)
+        warn(f"{address} is not encrypted: others on the way can read and change what is sent.")
     return connection
 
 
@@ -207,23 +210,14 @@ def _server(choice: str | Mapping[str, str]) -> str | tuple[tuple[str, str], ...
     return tuple((str(name), str(value)) for name, value in choice.items())
 
 
-def _note_plain(connection: Connection) -> None:
-    """Refuse to send a secret unencrypted, or warn that others can read what is sent."""
-    for address in filter(is_plain, (connection.base_url, connection.allow_server)):
-        if connection.has_secrets and not connection.allow_http:
-            raise unencrypted(address)
-        warn(f"{address} is not encrypted: others on the way can read and change what is sent.")
-
-
 def _file(where: object) -> Path | None:
     """Return the file that a path, or a text that isn't the name of a profile, names."""
     if isinstance(where, os.PathLike):
         return Path(os.fsdecode(where))
     if isinstance(where, str) and "://" not in where and where.lower().endswith(_DOCUMENTS):
+        path = expanded(where)
         with suppress(OSError, ValueError):
-            if (path := expanded(where)).is_file():
-                return path
-            return None
+            return path if path.is_file() else None
     return None
 
 

@@ -265,8 +265,8 @@ def _is_gzip(response: httpx.Response) -> bool:
     header = response.headers.get("content-encoding", "")
     codings = [
         coding
-        for part in header.lower().split(",")
-        if (coding := part.strip()) not in {"", "identity"}
+        for coding in map(str.strip, header.lower().split(","))
+        if coding not in {"", "identity"}
     ]
     if codings in ([], ["gzip"], ["x-gzip"]):
         return bool(codings)

@@ -126,9 +126,9 @@ def pause(  # noqa: PLR0913  # the decision depends on all of them
     return retry_after if left - retry_after >= MIN_TIME_LEFT else None
 
 
-def pause_after(number: int, draw: Draw = DRAW) -> float:
+def pause_after(number: int) -> float:
     """Return the seconds to wait after that many failures in a row of a request that changes nothing."""
-    return min(_MAX_PAUSE, _FIRST_PAUSE * 1.5**number) * (0.5 + draw() / 2)
+    return min(_MAX_PAUSE, _FIRST_PAUSE * 1.5**number) * (0.5 + DRAW() / 2)
 
 
 class Budget:

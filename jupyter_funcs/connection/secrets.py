@@ -104,15 +104,11 @@ class Secret(Hidden):
     @property
     def expires_at(self) -> float:
         """When a JWT expires, in seconds since 1970; infinity if the token is opaque or doesn't say."""
-        end = self._claims().get("exp")
-        try:
-            return (
-                float(end)
-                if isinstance(end, int | float) and not isinstance(end, bool)
-                else math.inf
-            )
-        except OverflowError:
-            return math.inf
+        end: Any = self._claims().get("exp")
+        with suppress(OverflowError):
+            if type(end) in {int, float}:
+                return float(end)
+        return math.inf
 
     @property
     def user(self) -> str:
@@ -124,19 +120,15 @@ class Secret(Hidden):
     @property
     def account(self) -> JsonObject:
         """The claims of a JWT, except those of one login; empty if the token is opaque or its claims name nobody."""
-        claims = {
-            name: value for name, value in self._claims().items() if name not in _LOGIN_CLAIMS
-        }
-        if any(claims.get(name) for name in _OWN_CLAIMS):
-            return claims
-        return {}
+        claims = self._claims()
+        if not any(map(claims.get, _OWN_CLAIMS)):
+            return {}
+        return {name: value for name, value in claims.items() if name not in _LOGIN_CLAIMS}
 
     def _claims(self) -> JsonObject:
-        parts = self.reveal().split(".")
-        with suppress(ValueError):
-            if len(parts) == 3:
-                return read_object(base64.urlsafe_b64decode(parts[1] + "=="))
-            return {}
+        with suppress(ValueError):  # it isn't a JWT
+            _, claims, _ = self.reveal().split(".")
+            return read_object(base64.urlsafe_b64decode(f"{claims}=="))
         return {}
 
 

@@ -142,10 +142,7 @@ class Sessions:
 def _connect_early() -> Session | None:
     from jupyter_funcs.api import connect
 
-    with (
-        suppress(Exception),
-        collect_warnings([]),
-    ):  # the first use connects again, and says what is wrong
+    with suppress(Exception), collect_warnings([]):  # the first use says what is wrong
         session = connect()
         session.listed_early(_TAB_SECONDS)
         return session

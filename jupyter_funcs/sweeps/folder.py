@@ -110,14 +110,14 @@ class FolderResults:
             )
             warn(MissingRowsWarning(text))
 
+    def _new_writer(self) -> SegmentWriter:
+        return self._segments.writer(forbidden=long_secrets)
+
     def _write(self, blocks: Mapping[str, pd.DataFrame]) -> bool:
-        self._writer = self._writer or self._segments.writer(forbidden=self._forbidden)
+        self._writer = self._writer or self._new_writer()
         with self._writing():
             written = [self._writer.add(key, block) for key, block in blocks.items()]
         return all(written)
-
-    def _forbidden(self) -> list[str]:
-        return long_secrets()
 
     def _flush(self) -> None:
         if self._writer is not None:
@@ -373,8 +373,8 @@ class DaskResults(FolderResults):
         self._keys = list(map(str, range(len(runs))))
         return {}
 
-    def _forbidden(self) -> list[str]:
-        return []  # nobody else can read the folder
+    def _new_writer(self) -> SegmentWriter:
+        return self._segments.writer()  # nobody else can read the folder
 
     def finish(self, about: JsonObject, errors: list[JsonObject]) -> dd.DataFrame:
         import dask.dataframe as dd

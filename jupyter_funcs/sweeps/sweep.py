@@ -102,7 +102,9 @@ class Sweep:
     ) -> Sweep:
         """Return the sweep that runs only what failed, or some of it, or nothing, and takes all else from this one."""
         failed = sorted(self._failures)
-        wanted = {failed[at] for at in errors} or set(failed) if sends else set()
+        wanted = set()
+        if sends:
+            wanted = {failed[at] for at in errors} or set(failed)
         left = {at: error for at, error in self._failures.items() if at not in wanted}
         retried = Retried(self.earlier.kept, frozenset(failed), left, sends)
         return Sweep(self.function, self.combos, self._run_function, results, retried)
@@ -307,9 +309,8 @@ class Sweep:
 
     def _store_batch(self, batch: Sequence[_Arrival]) -> None:
         with self._lock:
-            for (
-                arrival
-            ) in batch:  # first, so that they can be resumed from even if the next step fails
+            # First, so that they can be resumed from even if the next step fails.
+            for arrival in batch:
                 self.earlier.add(*arrival)
             for at, frame, _ in batch:
                 self._add(at, frame)
