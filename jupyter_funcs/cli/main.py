@@ -340,8 +340,10 @@ def _read_arguments(words: list[str]) -> dict[str, Any]:
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name:
-            hint = "Write NAME=VALUE, with quotes if it contains spaces."
-            raise ArgumentError(f"{quote(word)} isn't an argument.", hint)
+            raise ArgumentError(
+                f"{quote(word)} isn't an argument.",
+                "Write NAME=VALUE, with quotes if it contains spaces.",
+            )
         if name in values:
             raise given_twice(name)
         # The shell has expanded its own variables already.
@@ -395,9 +397,9 @@ def login(options: argparse.Namespace) -> None:
         return
     source = connection.token
     if not isinstance(source, Login) or not source.in_keyring:
-        what = "This profile has no login whose token is stored in the keyring."
         raise ConfigError(
-            what, 'Add login = "EMAIL" and keep = "keyring" to a profile, and use --profile NAME.'
+            "This profile has no login whose token is stored in the keyring.",
+            'Add login = "EMAIL" and keep = "keyring" to a profile, and use --profile NAME.',
         )
     session.login(source.email, ask_password(source.email))
     print(session.status())
@@ -413,8 +415,10 @@ def serve_mcp(options: argparse.Namespace) -> None:
     try:
         from jupyter_funcs.cli import mcp_server
     except ModuleNotFoundError as error:
-        what = f"The SDK of the Model Context Protocol is not installed ({error.name} is missing)."
-        raise ConfigError(what, "pip install 'jupyter-funcs[mcp]'") from None
+        raise ConfigError(
+            f"The SDK of the Model Context Protocol is not installed ({error.name} is missing).",
+            "pip install 'jupyter-funcs[mcp]'",
+        ) from None
     mcp_server.serve(_session(options), options.only, reads=options.declare_read_only)
 
 

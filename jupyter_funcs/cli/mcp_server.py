@@ -46,9 +46,9 @@ def serve(session: Session, only: Sequence[str] = (), *, reads: bool = False) ->
     """Serve a session's functions, or those that match a pattern, over standard input and output until that ends."""
     for pattern in only:
         if not any(_is_chosen(function, [pattern]) for function in session):
-            what = f"No function of {session.service} matches --only {quote(pattern)}."
             raise ArgumentError(
-                what, "Write a name or a slug, in which * is any text. See jupyter funcs list."
+                f"No function of {session.service} matches --only {quote(pattern)}.",
+                "Write a name or a slug, in which * is any text. See jupyter funcs list.",
             )
 
     async def run() -> None:

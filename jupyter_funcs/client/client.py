@@ -289,8 +289,10 @@ class Client(ABC, Generic[CallT_co]):
         try:
             source.log_in(email, password, self._login)
         except KeyringUnavailableError as error:
-            what = f"Logged in, but the keyring cannot store the token ({error})."
-            raise ConfigError(what, "Log in in the notebook.") from None
+            raise ConfigError(
+                f"Logged in, but the keyring cannot store the token ({error}).",
+                "Log in in the notebook.",
+            ) from None
 
     def status(self, *, asks: bool = True) -> Status:
         """

@@ -248,8 +248,11 @@ class RemoteCall:
                     f"{self.name} is no longer in your catalog.", "See %funcs find."
                 )
             if changed := await asyncio.to_thread(drift, self.function, now):
-                hint = f"Get it again with funcs[{quote(self.name)}], or reopen its panel."
-                return ArgumentError(changed, hint, getattr(refusal, "errors", None))
+                return ArgumentError(
+                    changed,
+                    f"Get it again with funcs[{quote(self.name)}], or reopen its panel.",
+                    getattr(refusal, "errors", None),
+                )
         return refusal
 
     def form(self, /, *unnamed: Any, **values: Any) -> Form:

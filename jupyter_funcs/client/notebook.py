@@ -241,5 +241,7 @@ def _check_name(name: str) -> None:
             f"{quote(name)} is a Python keyword.", f"Choose another name, such as {name}_."
         )
     if not name.isidentifier():
-        what = f"{quote(name)} isn't a valid variable name."
-        raise ArgumentError(what, "Use letters, digits and _, starting with a letter.")
+        raise ArgumentError(
+            f"{quote(name)} isn't a valid variable name.",
+            "Use letters, digits and _, starting with a letter.",
+        )

@@ -131,8 +131,10 @@ def linked(text: str) -> tuple[str, dict[str, Any]]:
     pairs = parse_qsl(text.partition("#")[0].rpartition("?")[2], keep_blank_values=True)
     names = [name for name, _ in pairs]
     if "funcs" not in names:
-        hint = "Copy link, in the panel's ⋯ menu, makes one: ?funcs=NAME&k=v."
-        raise ArgumentError(f"{quote(text)} isn't a link to a function.", hint)
+        raise ArgumentError(
+            f"{quote(text)} isn't a link to a function.",
+            "Copy link, in the panel's ⋯ menu, makes one: ?funcs=NAME&k=v.",
+        )
     start = names.index("funcs")
     values: dict[str, Any] = {}
     for name, value in pairs[start + 1 :]:

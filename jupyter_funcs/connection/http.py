@@ -213,8 +213,12 @@ class Exchange:
             error.status = 0 if response is None else response.status_code
             return Failure(error.with_traceback(None))
         if not isinstance(error, _ERRORS):
-            what = f"{self.connection.name} cannot be reached: {type(error).__name__} in the transport."
-            return Failure(ServiceConnectionError(what, "Try again."))
+            return Failure(
+                ServiceConnectionError(
+                    f"{self.connection.name} cannot be reached: {type(error).__name__} in the transport.",
+                    "Try again.",
+                )
+            )
         proxy = None
         if self._transport is None:
             with suppress(httpx.InvalidURL):
@@ -462,9 +466,12 @@ def _translate(
         setting = proxy.variable
     cause = next((cause for cause in with_causes(error) if isinstance(cause, ssl.SSLError)), None)
     if isinstance(cause, ssl.SSLCertVerificationError):
-        what = f"The certificate of {host} is not trusted: {inert(cause.verify_message)}."
-        hint = "Ask its operator. If your company has its own authority, set SSL_CERT_FILE to that certificate."
-        return Failure(ServiceConnectionError(what, hint))
+        return Failure(
+            ServiceConnectionError(
+                f"The certificate of {host} is not trusted: {inert(cause.verify_message)}.",
+                "Ask its operator. If your company has its own authority, set SSL_CERT_FILE to that certificate.",
+            )
+        )
     if isinstance(error, httpx.ConnectError):
         return _unreachable(error, host if cause else peer, setting)
     received = "" if response is None else f" after {response.num_bytes_downloaded:,} bytes of it"
@@ -478,8 +485,12 @@ def _unreachable(error: Exception, peer: str, setting: str) -> Failure:
     check = f"Check {setting} and your network"
     if is_full:
         check = "Close files, or allow more (ulimit -n)"
-    what = f"Cannot reach {peer}: {_reason(error)}."
-    return Failure(ServiceConnectionError(what, f"{check}, then try again."), Proof.NOT_SENT)
+    return Failure(
+        ServiceConnectionError(
+            f"Cannot reach {peer}: {_reason(error)}.", f"{check}, then try again."
+        ),
+        Proof.NOT_SENT,
+    )
 
 
 def _broken(error: Exception, host: str, peer: str, setting: str, received: str) -> Failure:

@@ -238,8 +238,10 @@ class OAuth(CachedToken):
         for flow in wanted:
             if flow in self._flows:
                 return flow, self._flows[flow]
-        hint = 'Add issuer = "https://…" for OpenID Connect, or another flow or client_secret_env.'
-        raise ConfigError(f"No address is known for the {self.label}.", hint)
+        raise ConfigError(
+            f"No address is known for the {self.label}.",
+            'Add issuer = "https://…" for OpenID Connect, or another flow or client_secret_env.',
+        )
 
     def _discovered(self) -> JsonObject:
         """Return the flows that a provider describes, in the standard way for OpenID Connect."""

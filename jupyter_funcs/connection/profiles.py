@@ -181,8 +181,10 @@ def resolve(  # noqa: PLR0913  # what `connect` takes
     if server:
         passed["server"] = _server(server)
     if passed and (connection is None or connection.kind not in {"openapi", ""}):
-        what = "allow_server and server choose the server of an OpenAPI document."
-        raise ConfigError(what, "Leave them out, or pass a document.")
+        raise ConfigError(
+            "allow_server and server choose the server of an OpenAPI document.",
+            "Leave them out, or pass a document.",
+        )
     if connection is None:
         return None
     connection = replace(connection, **passed, allow_http=allow_http or connection.allow_http)

@@ -528,8 +528,10 @@ async def decompressed(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
                 part = member.decompress(left, _MAX_OUTPUT)
             except zlib.error as error:
                 reason = str(error).rpartition(": ")[2]
-                broken = f"The reply's gzip data are broken between byte {before:,} and byte {received:,}: {reason}."
-                raise ProtocolError(broken, TRY_AGAIN) from error
+                raise ProtocolError(
+                    f"The reply's gzip data are broken between byte {before:,} and byte {received:,}: {reason}.",
+                    TRY_AGAIN,
+                ) from error
             if part:
                 yield part
                 await asyncio.sleep(

@@ -53,8 +53,10 @@ def is_plain(url: str) -> bool:
 def unencrypted(url: str) -> ConfigError:
     """Return the error for a secret that others could read."""
     origin = "://".join(urlsplit(url)[:2])
-    hint = "Use https://, or allow_http if you accept that; only this machine may be reached over http:// without it."
-    return ConfigError(f"{origin} would send your token unencrypted.", hint)
+    return ConfigError(
+        f"{origin} would send your token unencrypted.",
+        "Use https://, or allow_http if you accept that; only this machine may be reached over http:// without it.",
+    )
 
 
 class TokenSource:

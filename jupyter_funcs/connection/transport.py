@@ -325,8 +325,10 @@ class Transport:
         with suppress(ConfigError, KeyError):
             return Secret(read_object(reply.data)["token"])
         del reply  # as above
-        what = "The service accepted the login, but returned no token."
-        raise ProtocolError(what, "Tell the operator of the service.")
+        raise ProtocolError(
+            "The service accepted the login, but returned no token.",
+            "Tell the operator of the service.",
+        )
 
     @property
     def user(self) -> str:

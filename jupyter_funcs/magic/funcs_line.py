@@ -91,10 +91,10 @@ class Line:
                     "Options begin with two hyphens: --timeout.",
                 )
         if any(word.endswith(",") for word in words[len(words) - len(arguments) - 1 : -1]):
-            hint = (
-                "A list goes in brackets: [a, b]. Put quotes around a value that ends with a comma."
+            raise ArgumentError(
+                "Arguments are separated by spaces, not commas.",
+                "A list goes in brackets: [a, b]. Put quotes around a value that ends with a comma.",
             )
-            raise ArgumentError("Arguments are separated by spaces, not commas.", hint)
         if not name:
             hint = LIST_FUNCTIONS
             if arguments and "(" in arguments[0].partition("=")[0]:

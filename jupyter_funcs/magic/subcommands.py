@@ -201,8 +201,9 @@ def sweep(line: Line) -> Any:
     more = ""
     if len(requests) > _MOST_REQUESTS:
         more = f", of which the first {_MOST_REQUESTS} are"
-    head = f"{plural(len(requests), 'run')} would be sent{more}:"
-    return _printed_or_returned(requests, "\n".join([head, *texts]), line)
+    return _printed_or_returned(
+        requests, "\n".join([f"{plural(len(requests), 'run')} would be sent{more}:", *texts]), line
+    )
 
 
 def _requests(

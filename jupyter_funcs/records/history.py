@@ -316,8 +316,9 @@ def _check_arguments(function: RemoteCall, run: Run, changed: str) -> None:
             form.update(run.args)
             form.check()
     except ArgumentError as error:
-        hint = f"Run it with new arguments. The old ones were {run.arguments}."
-        raise ArgumentError(changed, hint, error.errors) from None
+        raise ArgumentError(
+            changed, f"Run it with new arguments. The old ones were {run.arguments}.", error.errors
+        ) from None
 
 
 def _row(run: Run) -> tuple[object, ...]:

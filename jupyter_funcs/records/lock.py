@@ -134,8 +134,10 @@ class LockChecker:
         except ConfigError as error:
             return self._problem(folder, f"{error.what} Runs are not compared with it.")
         if lock and lock.service != self._service:
-            what = f"{lock.path} locks functions of {lock.service}: runs on {self._service} are not compared."
-            return self._problem(folder, what)
+            return self._problem(
+                folder,
+                f"{lock.path} locks functions of {lock.service}: runs on {self._service} are not compared.",
+            )
         if (
             lock
             and function.name in lock.functions

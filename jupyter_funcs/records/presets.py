@@ -258,8 +258,10 @@ def _to_toml(parameter: str, value: Any) -> Any:
         return spelled(redacted_values(value))
     if type(value) in {bool, int, float, dt.date, dt.datetime}:
         return value
-    what = f"A preset cannot store {parameter}: {quote(value, 40)} (a {type(value).__name__})."
-    raise ArgumentError(what, "Use text, a number, a date, or a list of them.")
+    raise ArgumentError(
+        f"A preset cannot store {parameter}: {quote(value, 40)} (a {type(value).__name__}).",
+        "Use text, a number, a date, or a list of them.",
+    )
 
 
 def _needs_json(value: Any) -> bool:

@@ -370,8 +370,10 @@ class Link:
             return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
         except ValueError as error:
             if line.lstrip().startswith(b"{"):  # whichever request it answers would wait forever
-                what = f"A message of {self.name} can't be read: {redacted_line(_reason(error))}."
-                raise ProtocolError(what, TRY_AGAIN) from None
+                raise ProtocolError(
+                    f"A message of {self.name} can't be read: {redacted_line(_reason(error))}.",
+                    TRY_AGAIN,
+                ) from None
         self._noise = self._noise or line[: 10 * _LONGEST].strip()
         return None
 
@@ -432,8 +434,11 @@ class Link:
         if code == types.CONNECTION_CLOSED and self._is_closed(text):
             return self._end()
         if code == types.METHOD_NOT_FOUND and self.opened.done() and refusal is ProtocolError:
-            what = f"{self.name} is an MCP server without tools."
-            return Failure(ConfigError(what, "Connect to another one."))
+            return Failure(
+                ConfigError(
+                    f"{self.name} is an MCP server without tools.", "Connect to another one."
+                )
+            )
         if code in {None, types.PARSE_ERROR} or refusal is ProtocolError:
             what = f"{self.name} did not answer as an MCP server: {text}"
             check = CHECK_ADDRESS
@@ -454,8 +459,12 @@ class Link:
         if self._why:
             return Failure(self._why)
         if self._process is None:
-            what = f"{self.name} closed the connection before its reply ended."
-            return Failure(ServiceConnectionError(what, "Try again."), Proof.BROKEN)
+            return Failure(
+                ServiceConnectionError(
+                    f"{self.name} closed the connection before its reply ended.", "Try again."
+                ),
+                Proof.BROKEN,
+            )
         code = self._process.returncode
         end = f"ended with exit code {code}"
         if code is None:
@@ -661,14 +670,18 @@ async def fetch_token(
     except FuncsError:
         raise
     except httpx2.HTTPError as error:
-        what = f"The {connection.token.label} failed: {type(error).__name__}."
-        raise ServiceConnectionError(what, "Try again later.") from None
+        raise ServiceConnectionError(
+            f"The {connection.token.label} failed: {type(error).__name__}.", "Try again later."
+        ) from None
     except Exception as error:  # noqa: BLE001  # the SDK's, and those of odd replies
-        what = f"The {connection.token.label} failed: {redacted_line(str(error)) or type(error).__name__}"
-        raise AuthenticationError(what, "Try again, or ask the server's operator.") from None
+        raise AuthenticationError(
+            f"The {connection.token.label} failed: {redacted_line(str(error)) or type(error).__name__}",
+            "Try again, or ask the server's operator.",
+        ) from None
     if storage.tokens is None:
-        what = f"{connection.name} asked for no login."
-        raise AuthenticationError(what, "Remove login from the profile.")
+        raise AuthenticationError(
+            f"{connection.name} asked for no login.", "Remove login from the profile."
+        )
     parts = (storage.tokens, storage.client, provider.context.oauth_metadata)
     texts = [part.model_dump_json(exclude_none=True) if part else "null" for part in parts]
     ends = provider.context.token_expiry_time or math.inf

@@ -277,8 +277,10 @@ def _begun(data: bytes, connection: Connection) -> DocumentFiles:
     if not version:
         raise ProtocolError(f"{where} is not an OpenAPI document.", _CHECK_DOCUMENT)
     if version.partition(".")[0] not in {"2", "3"}:
-        what = f"{where} is OpenAPI (Swagger) {clip(inert(version), 20)}; 2.0 or 3 is needed."
-        raise ConfigError(what, "Convert it, or ask its publisher for a newer one.")
+        raise ConfigError(
+            f"{where} is OpenAPI (Swagger) {clip(inert(version), 20)}; 2.0 or 3 is needed.",
+            "Convert it, or ask its publisher for a newer one.",
+        )
     if is_too_deep(root):
         raise ConfigError("The OpenAPI document has more than 100 levels.", "Simplify its schemas.")
     address = connection.location

@@ -345,9 +345,9 @@ async def pause_before(reply: Reply, number: int, until: float) -> None:
     if pause is None:
         pause = min(_MAX_PAUSE, _MIN_PAUSE * 1.5**number)
     if pause > until - loop_time():
-        what = f"The server says to wait {pause:,.0f} s, which is longer than the run may take."
         raise DeadlineError(
-            what, "Allow more with with_options(timeout=…), and run it again if that is safe."
+            f"The server says to wait {pause:,.0f} s, which is longer than the run may take.",
+            "Allow more with with_options(timeout=…), and run it again if that is safe.",
         )
     await asyncio.sleep(max(_MIN_PAUSE, pause))
 

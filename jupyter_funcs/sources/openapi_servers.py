@@ -143,8 +143,10 @@ class Servers(Once):
             ):
                 urls.append(_filled(template, values | own | matched))
             elif origin == self._connection.allow_server:
-                what = f"{quote(origin)} is not the server with {listed(f'{name} = {own[name]}' for name in own)}."
-                raise ConfigError(what, "Leave out server, or allow_server.")
+                raise ConfigError(
+                    f"{quote(origin)} is not the server with {listed(f'{name} = {own[name]}' for name in own)}.",
+                    "Leave out server, or allow_server.",
+                )
         return list(dict.fromkeys(filter(None, (_joined(self._base, url) for url in urls))))
 
     def _check_names(self) -> None:

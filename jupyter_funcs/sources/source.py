@@ -182,8 +182,10 @@ class ServiceSource:
                 await self._answered(f"{RUNS_PATH}/{id_}", terms, progress, _MISSES)
                 return None
             if not is_safe:
-                what = f"{missing.what} The service has no record of the run, which may have begun."
-                raise type(missing)(what, "Check what it has done before you run it again.")
+                raise type(missing)(
+                    f"{missing.what} The service has no record of the run, which may have begun.",
+                    "Check what it has done before you run it again.",
+                )
             await asyncio.sleep(pause_after(number))
         raise AssertionError  # count() has no end
 
@@ -200,8 +202,10 @@ class ServiceSource:
         if state == "cancelled":
             raise RunCancelledError(f"{name} was cancelled on the service.", "Run it again.")
         if state == "lost":
-            what = f"{name} was lost. {run.get('note') or ''}"
-            raise ServerError(what, "Check what it has done, then run it again.")
+            raise ServerError(
+                f"{name} was lost. {run.get('note') or ''}",
+                "Check what it has done, then run it again.",
+            )
         return await self._answered(f"{path}/result", terms, progress)
 
     async def _answered(

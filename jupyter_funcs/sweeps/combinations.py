@@ -198,8 +198,9 @@ def _parameter(form: Form, column: object, table: Any) -> str:
         if not parameters or error.hint.startswith("Did you mean"):
             raise
         selected = f"table[[{', '.join(map(quote, parameters))}]]"
-        what = f"{error.what[:-1]} (a column of the table)."
-        raise ArgumentError(what, f"Use the other columns: {selected}.") from None
+        raise ArgumentError(
+            f"{error.what[:-1]} (a column of the table).", f"Use the other columns: {selected}."
+        ) from None
 
 
 def _converter(form: Form, errors: Texts) -> Callable[[str, Any], Any]:

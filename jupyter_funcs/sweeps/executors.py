@@ -231,8 +231,10 @@ def run_request(function: RemoteCall, service: ServiceAddress, args: Args) -> Ru
 def executor_error(error: BaseException) -> FuncsError:
     """Return an error of this package for any other."""
     if isinstance(error, BrokenExecutor):
-        died = f"A worker of the executor died, and the executor with it ({type(error).__name__})."
-        return FuncsError(died, _RESUMES)
+        return FuncsError(
+            f"A worker of the executor died, and the executor with it ({type(error).__name__}).",
+            _RESUMES,
+        )
     text = redacted_all(str(error)).strip()
     return FuncsError(
         f"The executor failed: {type(error).__name__}{f': {text}' if text else ''}.",

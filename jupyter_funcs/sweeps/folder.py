@@ -131,8 +131,10 @@ class FolderResults:
             yield
         except OSError as error:
             self._writer = None
-            text = f"Cannot write to the folder {self._folder}: {error.strerror or error}."
-            raise FuncsError(text, "Free some space, then run the same sweep again.") from error
+            raise FuncsError(
+                f"Cannot write to the folder {self._folder}: {error.strerror or error}.",
+                "Free some space, then run the same sweep again.",
+            ) from error
 
     def finish(self, about: JsonObject, errors: list[JsonObject]) -> ds.Dataset:
         """Return a dataset of all results in order; its schema and ``_sweep.json`` describe the sweep."""
