@@ -311,7 +311,9 @@ def call(options: argparse.Namespace) -> None:
         timeout=options.timeout, pages=options.pages
     )
     suffix = _suffix(options)
-    is_of_a_file = options.format is None and _is_other_file(suffix)
+    # Files of this ending have a type, and no table is written to one.
+    is_of_a_file = suffix in types_map and suffix[1:] not in {*_FORMATS, "txt", "xls"}
+    is_of_a_file &= options.format is None
     file_format = "csv" if is_of_a_file else _format(options)
     output = options.output
     if file_format in BINARY and output is None and sys.stdout.isatty():
@@ -328,11 +330,6 @@ def call(options: argparse.Namespace) -> None:
     save(frame, output or sys.stdout, file_format)
     if not len(frame):
         _note(f"{inert(function.name)} returned no rows.")
-
-
-def _is_other_file(suffix: str) -> bool:
-    """Return whether files of this ending have a type, and no table is written to one."""
-    return suffix[1:] not in {*_FORMATS, "", "txt", "xls"} and suffix in types_map
 
 
 def _read_arguments(words: list[str]) -> dict[str, Any]:

@@ -405,9 +405,9 @@ class Client(ABC, Generic[CallT_co]):
         ]
         table = Listing(rows, columns=["name", "asset", "description", "parameters"])
         if not self.names:
-            table.nothing = self.redact(no_functions(self.service, self.kind))
+            table.nothing = redacted_all(no_functions(self.service, self.kind))
         elif str(words).strip():
-            table.nothing = self.redact(
+            table.nothing = redacted_all(
                 f"No function matches {quote(str(words).strip())}; %funcs find lists them all."
             )
         return table

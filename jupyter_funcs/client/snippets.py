@@ -56,9 +56,14 @@ def blocks(
         )
         return [{"name": "python", "code": f"# {note}", "note": ""}]
     sweeps = bool(form.swept)
+    command = "call"
+    about = "a shell; the token comes from the environment"
+    if sweeps:
+        command = "sweep"
+        about = "the first of the runs, in a shell"
     shown = []
     if not (where.startswith("[") or _options(function)):  # %funcs connect supports neither
-        code = magic(function, args, sweeps=sweeps, result=result)
+        code = magic(function, args, command, result)
         note = "a line of a notebook"
         if where:
             note += f", after %funcs connect {where}"
@@ -66,11 +71,8 @@ def blocks(
     program = python(function, args | _variables(form), where, sweeps=sweeps, result=result)
     shown.append({"name": "python", "code": program, "note": "a script or a notebook"})
     with suppress(FuncsError):  # values that make no valid request
-        note = "a shell; the token comes from the environment"
-        if sweeps:
-            note = "the first of the runs, in a shell"
-        if command := curl(function, form.first):  # a run is a single HTTP request
-            shown.append({"name": "curl", "code": command, "note": note})
+        if code := curl(function, form.first):  # a run is a single HTTP request
+            shown.append({"name": "curl", "code": code, "note": about})
     return shown
 
 
@@ -86,11 +88,8 @@ def _variables(form: Form) -> dict[str, Any]:
     return variables
 
 
-def magic(function: RemoteCall, args: Values, *, sweeps: bool = False, result: str = "df") -> str:
+def magic(function: RemoteCall, args: Values, command: str = "call", result: str = "df") -> str:
     """Return the run as ``%funcs call``, or as a cell with a JSON body if a value doesn't fit into a line."""
-    command = "call"
-    if sweeps:
-        command = "sweep"
     if shown := line(function, args):
         return f"{result} = %funcs {command} {shown}"
     # A JSON body takes any text.

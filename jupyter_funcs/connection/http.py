@@ -150,16 +150,8 @@ class Exchange:
         except Exception as error:  # noqa: BLE001  # a user's own transport may raise anything
             return self._failure(error, request.url, response)
 
-    async def open(
-        self,
-        method: str,
-        url: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        secrets: Sequence[Hidden],
-    ) -> Opened | Failure:
+    async def open(self, request: Request, secrets: Sequence[Hidden]) -> Opened | Failure:
         """Send a request as it is; return its reply before the body, or why there is none. Redirects are replies."""
-        request = Request(method, url, body or None, headers, self.connection.credentials)
         try:
             async with AsyncExitStack() as stack:
                 response = await stack.enter_async_context(
@@ -169,7 +161,7 @@ class Exchange:
                     return await read_failure(response, secrets)
                 return Opened(response, self._pieces(response), stack.pop_all())
         except Exception as error:  # noqa: BLE001  # as above
-            return self._failure(error, url)
+            return self._failure(error, request.url)
 
     @asynccontextmanager
     async def _response(

@@ -14,6 +14,7 @@ import os
 import time
 import zlib
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -275,15 +276,11 @@ class Transport:
                 return reply
         raise AssertionError  # count() has no end
 
-    async def open(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes
-    ) -> Opened | Failure:
+    async def open(self, request: Request) -> Opened | Failure:
         """Send one request with the token, for a protocol of its own; `Exchange.open` says what this returns."""
         self.reopen_after_fork()
         return await self._with_secrets(
-            self.connection.credentials,
-            lambda secrets: self._exchange.open(method, url, headers, body, secrets),
-            [],
+            request.credentials, partial(self._exchange.open, request), []
         )
 
     async def _with_secrets(

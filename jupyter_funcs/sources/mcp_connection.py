@@ -33,6 +33,7 @@ from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import SessionMessage
 
+from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import command_environment, same_origin
 from jupyter_funcs.connection.proxies import environment_proxy
 from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, too_large
@@ -562,7 +563,9 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
                 ConfigError(f"{link.name} redirects to {url.scheme}://{url.host}.", CHECK_ADDRESS)
             )
         headers = {**request.headers, "accept-encoding": "gzip"}
-        reply = await link.transport.open(request.method, str(url), headers, body)
+        credentials = link.transport.connection.credentials
+        ours = Request(request.method, str(url), body or None, headers, credentials)
+        reply = await link.transport.open(ours)
         if isinstance(reply, Failure) and request.method == "POST" and "mcp-session-id" in headers:
             # Of a server that has restarted, or forgotten the session: a 404, or a 400 that says so.
             error = reply.error

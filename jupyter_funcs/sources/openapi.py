@@ -68,7 +68,7 @@ from jupyter_funcs.sources.openapi_servers import (
     read_scheme,
     source_of,
 )
-from jupyter_funcs.sources.swagger import as_openapi
+from jupyter_funcs.sources.swagger import SwaggerDocument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -295,7 +295,7 @@ def _catalog(root: JsonObject, connection: Connection) -> Catalog:
     """Return the operations of a document; those that can't be run are left out with one warning."""
     schemas = SchemaReader(root)
     if not root.get("openapi"):
-        root = as_openapi(root, schemas.resolved)
+        root = SwaggerDocument(root, schemas.resolved).as_openapi()
     return _Document(root, connection, schemas).catalog()
 
 

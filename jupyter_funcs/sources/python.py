@@ -125,9 +125,11 @@ def _functions_of(target: Any, failing: list[str]) -> Iterator[tuple[str, Python
         for python in target:
             yield name_of(python), python
         return
-    module = _imported(target) if isinstance(target, str) else target
+    module = target
+    if isinstance(target, str):
+        module = _imported(target)
     listed = getattr(module, "__all__", None)
-    for name in list(vars(module)) if listed is None else map(str, listed):
+    for name in map(str, vars(module).copy() if listed is None else listed):
         try:
             python = getattr(module, name)
         except BaseException as error:  # noqa: BLE001  # a module may import its parts when they are asked for
@@ -135,12 +137,9 @@ def _functions_of(target: Any, failing: list[str]) -> Iterator[tuple[str, Python
             continue
         is_own = f"{getattr(python, '__module__', '')}.".startswith(f"{module.__name__}.")
         is_offered = not name.startswith("_") and (is_own or listed is not None)
-        if is_offered and _is_function(python):
+        is_function = callable(python) and hasattr(python, "__name__")
+        if is_offered and is_function and not inspect.isclass(python):
             yield name, python
-
-
-def _is_function(python: Any) -> bool:
-    return callable(python) and hasattr(python, "__name__") and not inspect.isclass(python)
 
 
 def _imported(name: str) -> Any:

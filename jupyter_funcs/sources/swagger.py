@@ -22,12 +22,7 @@ _OF_FLOW = ("authorizationUrl", "tokenUrl", "scopes")
 _FLOWS = {"application": "clientCredentials", "accessCode": "authorizationCode"}
 
 
-def as_openapi(root: JsonObject, resolved: Callable[[Any], JsonObject]) -> JsonObject:
-    """Return a Swagger document as OpenAPI 3; its schemas stay where they are."""
-    return _Swagger(root, resolved).document()
-
-
-class _Swagger(Once):
+class SwaggerDocument(Once):
     """Converts a document; shared parts are converted once, so that the time is linear."""
 
     def __init__(self, root: JsonObject, resolved: Callable[[Any], JsonObject]) -> None:
@@ -35,7 +30,8 @@ class _Swagger(Once):
         self._root = root
         self._resolved = resolved
 
-    def document(self) -> JsonObject:
+    def as_openapi(self) -> JsonObject:
+        """Return the document as OpenAPI 3; its schemas stay where they are."""
         root = self._root
         definitions = only(dict, root.get("securityDefinitions"))
         schemes = {name: _scheme(self._resolved(scheme)) for name, scheme in definitions.items()}

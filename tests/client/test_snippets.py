@@ -186,7 +186,7 @@ lists = st.lists(text | st.sampled_from(NASTY), min_size=1)
 @example({"One": [['a", [b', "c]"], ["\\", '"']], "the second's": ["],["]})
 def test_a_sweep_reads_back_as_the_same_lists(two: RemoteFunction, args: dict[str, Any]) -> None:
     """Lists of values, and lists of lists."""
-    assert read_magic(magic(two, args, sweeps=True), two, "sweep") == args
+    assert read_magic(magic(two, args, "sweep"), two, "sweep") == args
     assert read_python(python(two, args, "", sweeps=True), two) == args
 
 
