@@ -260,9 +260,8 @@ class Client(ABC, Generic[CallT_co]):
         while self._is_outdated:
             self._is_outdated = False
             with suppress(FuncsError):  # the next run says so
-                pause *= 2
-                if await self._list_again():
-                    pause = _UPDATE_SECONDS
+                has_changed = await self._list_again()
+                pause = _UPDATE_SECONDS if has_changed else 2 * pause
             await asyncio.sleep(pause)
 
     def ready(self) -> Self:

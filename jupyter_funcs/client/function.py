@@ -291,7 +291,7 @@ class RemoteCall:
     def refuse_options(self, values: Values, method: str = "") -> None:
         """Refuse options passed as if they were parameters, and say where they go."""
         options = {field.name for field in fields(self.options)}.intersection(values)
-        for name in sorted(self.unknown(options)):
+        for name in sorted(options and self.unknown(options)):
             raise self.option_error(name, f"{self.slug}.with_options({name}=…){method}(…)")
 
     def unknown(self, names: Iterable[str]) -> list[str]:

@@ -168,7 +168,6 @@ class FromFile(TokenSource):
 
     def _read(self) -> str:
         path = expanded(self._path)
-        problem = ""
         try:
             with open_regular(path) as file:
                 return file.read(_MAX_BYTES).decode("utf-8-sig")

@@ -241,9 +241,12 @@ class Transport:
         renewals: list[Sequence[Secret]] = []
 
         async def send(secrets: Sequence[Secret]) -> Reply | Failure:
-            def exchange(request: Request) -> Awaitable[Reply | Failure]:
-                return self._exchange.send(request, secrets, terms.max_bytes, progress)
-
+            exchange = partial(
+                self._exchange.send,
+                secrets=secrets,
+                max_bytes=terms.max_bytes,
+                progress=progress,
+            )
             if terms.kept is None:
                 return await exchange(request)
             return await terms.kept.send(request, secrets, exchange)

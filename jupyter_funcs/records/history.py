@@ -109,14 +109,17 @@ class History:
         """
         label = str(number).strip()
         runs = self.runs
-        hints = ("See %funcs history.", _EMPTY)
+        hint = "See %funcs history."
+        nothing = _EMPTY
         if "/" in label:
             runs = self.earlier
-            hints = ("See %funcs history --all.", "No runs are saved.")
+            hint = "See %funcs history --all."
+            nothing = "No runs are saved."
         for run in runs:
             if run.label == label:
                 return run
-        hint = hints[not runs]
+        if not runs:
+            hint = nothing
         raise NotFoundError(f"There is no run {quote(label)} in the history.", hint)
 
     @property
