@@ -40,13 +40,13 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 326_700,
-    "tokens a line": 6.51,
-    "characters a code line": 37.2,
+    "tokens": 326_000,
+    "tokens a line": 6.48,
+    "characters a code line": 36.9,
     "percent of lines over 100": 0.9,
-    "conditional expressions per 1,000": 29.3,
+    "conditional expressions per 1,000": 23.5,
     "nested ones per 1,000": 0.0,
-    "tuple assignments per 1,000": 0.2,
+    "tuple assignments per 1,000": 0.1,
     "vague names": 21,
     "complexity": 19,
     "modules": 178,
