@@ -218,10 +218,9 @@ def _nearest_number(field: Field, text: str) -> str:
         number = float(text)
     except ValueError:
         return ""
-    if field.minimum is not None and number < field.minimum:
-        return str(field.minimum)
-    if field.maximum is not None and number > field.maximum:
-        return str(field.maximum)
+    bound = field.bound_beyond(number)
+    if bound is not None:
+        return str(bound)
     if field.kind is Kind.INTEGER and abs(number) < 2**53:
         return str(round(number))
     return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from dataclasses import field as attribute
+from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -191,6 +192,14 @@ class Field:
     def is_declared(self, part: str = "kind") -> bool:
         """Return whether a part of the field is declared, not only described or assumed."""
         return self.evidence.get(part) is Evidence.DECLARED
+
+    def bound_beyond(self, number: Decimal | float) -> float | None:
+        """Return the bound that a number is beyond, if it is."""
+        if self.minimum is not None and number < Decimal(str(self.minimum)):
+            return self.minimum
+        if self.maximum is not None and number > Decimal(str(self.maximum)):
+            return self.maximum
+        return None
 
     @property
     def brief(self) -> str:

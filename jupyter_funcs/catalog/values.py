@@ -25,11 +25,10 @@ from jupyter_funcs.catalog.fields import Evidence, Field, Kind
 from jupyter_funcs.catalog.listing import Encoding
 from jupyter_funcs.catalog.schemas import problem_of, text_of
 from jupyter_funcs.core.json_decoding import Values, as_list, only
-from jupyter_funcs.core.line import Entered, Sent
+from jupyter_funcs.core.line import Entered, Sent, no_variable
 from jupyter_funcs.core.text import (
     TIMES,
     clip,
-    did_you_mean,
     folded,
     inert,
     listed,
@@ -143,7 +142,9 @@ def spelled(value: object) -> str:
 
 def literal(text: str) -> str:
     """Return a text in quotes if its field would read it as JSON, as in ``json:5``, else itself."""
-    return f"'{text}'" if _AS_JSON.match(text) else text
+    if _AS_JSON.match(text):
+        return f"'{text}'"
+    return text
 
 
 def entry_of(field: Field, value: Any) -> str:
@@ -151,8 +152,9 @@ def entry_of(field: Field, value: Any) -> str:
     if isinstance(value, str):
         return literal(value)
     text = text_of(value)
-    is_text_too = value is None or (field.is_json and takes(field, text))
-    return f"{JSON_PREFIX}{text}" if is_text_too else text
+    if value is None or (field.is_json and takes(field, text)):
+        return f"{JSON_PREFIX}{text}"
+    return text
 
 
 def has_variable(value: object) -> bool:
@@ -172,7 +174,9 @@ def with_part(entry: Any, steps: Sequence[str | int], value: Any) -> Any:
     if not steps:
         return value
     if isinstance(entry, Each | Variable):
-        what = entry if isinstance(entry, Variable) else "several values"
+        what = "several values"
+        if isinstance(entry, Variable):
+            what = str(entry)
         raise WrongValueError(f"can't be set, because all of it is {what}. Clear that first.")
     step, *rest = steps
     if isinstance(step, int):
@@ -230,16 +234,19 @@ def missing(field: Field) -> list[Field]:
 
 def required_text(field: Field) -> str:
     """Return that a field is required, and what is known of its values."""
-    source = f" {quote(field.source)} lists its values." if field.source else ""
-    is_suggested = field.evidence.get("options") is Evidence.ASSUMED
-    first = () if is_suggested else field.options[:8]
-    options = f" Options are {listed(map(quote, first), 'and')}." if first else ""
-    return f"is required.{source}{options}"
+    text = "is required."
+    if field.source:
+        text += f" {quote(field.source)} lists its values."
+    if field.options and field.evidence.get("options") is not Evidence.ASSUMED:
+        text += f" Options are {listed(map(quote, field.options[:8]), 'and')}."
+    return text
 
 
 def has_special(entry: Any) -> bool:
     """Return whether a part of an object or a list is a variable, or several values."""
-    inner = entry.values() if isinstance(entry, dict) else only(list, entry)
+    if isinstance(entry, dict):
+        entry = [*entry.values()]
+    inner = only(list, entry)
     return any(isinstance(part, Each | Variable) or has_special(part) for part in inner)
 
 
@@ -258,33 +265,30 @@ def opened(field: Field, value: Any) -> Any:
 def resolved(value: Any, variables: Values) -> Any:
     """Look up the variables in a value; the items of a variable inside a list are inserted in its place."""
     if isinstance(value, Variable):
-        return _look_up(value.name, variables)
+        if value.name not in variables:
+            raise ValueError(" ".join(no_variable(value.name, variables)))
+        return variables[value.name]
     if not has_variable(value):
         return value
     items = []
     for item in value:
         entry = resolved(item, variables)
-        # Other containers are refused as a single item, at the field.
-        items += list(entry) if _is_sequence(entry) else [entry]
+        if _is_sequence(entry):
+            items.extend(entry)
+        else:  # other containers are refused as a single item, at the field
+            items.append(entry)
     return items
-
-
-def _look_up(name: str, variables: Values) -> Any:
-    if name in variables:
-        return variables[name]
-    # A copy of the names: a cell may define one while we iterate.
-    hint = did_you_mean(name, (other for other in list(variables) if not other.startswith("_")))
-    hint = hint or f"Define it, or quote the value: '${name}'."
-    raise ValueError(f"There is no variable {quote(name)}. {hint}")
 
 
 def clears(field: Field, value: Any, *, validate: bool = True) -> bool:
     """Return whether a value clears its field: null, or an empty text or list, where the catalog declares none."""
     if not is_empty(value) or (field.is_json and isinstance(value, list | dict)):
         return False
-    if field.encoding is Encoding.TEXT or not validate:
-        return field.encoding is Encoding.TEXT
-    return not takes(field, value if value is None or isinstance(value, str) else [])
+    if field.encoding is Encoding.TEXT:
+        return True
+    if not isinstance(value, str | None):
+        value = []
+    return validate and not takes(field, value)
 
 
 def takes(field: Field, value: Any) -> bool:
@@ -308,8 +312,10 @@ def accept(field: Field, value: Any, *, validate: bool = True, hints: bool = Tru
     `validate` is whether anything is enforced, `hints` whether an error suggests options, which takes a while.
     """
     try:
-        is_read = isinstance(value, Entered) and validate
-        value = _read_entered(field, value) if is_read else _as_plain_texts(value)
+        if not validate or isinstance(value, list):
+            value = _as_plain_texts(value)
+        elif isinstance(value, Entered):
+            value = _read_entered(field, value)
         if not (validate and field.is_declared()):
             return _as_given(field, value)
         if value is None and takes(field, None):
@@ -345,14 +351,18 @@ def _read_entered(field: Field, text: Entered) -> Any:
 def of_sent(field: Field, text: Sent) -> Any:
     """Return what a recorded text is."""
     value, wrong = _parsed(text)
-    return value if field.is_json and not wrong else str(text)
+    if field.is_json and not wrong:
+        return value
+    return str(text)
 
 
 def _as_plain_texts(value: Any) -> Any:
     """Return a list whose entered texts are plain ones."""
     if isinstance(value, list):
         return [_as_plain_texts(item) for item in value]
-    return str(value) if isinstance(value, Entered) else value
+    if isinstance(value, Entered):
+        return str(value)
+    return value
 
 
 def accept_each(
@@ -367,9 +377,12 @@ def accept_each(
         except ValueError as error:
             errors[str(error)] = None
             continue
+        values = [value]
         if isinstance(item, Variable):
             value = as_several(field, value)
-        for value_of_run in value.values if isinstance(value, Each) else (value,):
+        if isinstance(value, Each):
+            values = [*value.values]
+        for value_of_run in values:
             try:
                 accepted = accept(
                     field, value_of_run, validate=validate, hints=len(errors) < _MOST_ERRORS
@@ -407,10 +420,14 @@ def shorten(texts: list[str]) -> list[str]:
 
 def as_several(field: Field, value: Any) -> Any:
     """Return `Each` for a list of values for a field that takes one, else the value itself."""
-    is_several = _is_sequence(value)
-    if is_several and field.kind in {Kind.LIST, Kind.JSON}:
-        is_several = len(value) > 0 and all(map(_is_sequence, value))
-    return Each(tuple(value)) if is_several else value
+    if not _is_sequence(value):
+        return value
+    is_one = field.kind in {Kind.LIST, Kind.JSON} and not (
+        len(value) > 0 and all(map(_is_sequence, value))
+    )
+    if is_one:
+        return value
+    return Each(tuple(value))
 
 
 def contradictions(field: Field, values: Sequence[Any]) -> list[str]:
@@ -426,9 +443,9 @@ def contradictions(field: Field, values: Sequence[Any]) -> list[str]:
         ]
     if Evidence.DESCRIBED not in {field.evidence.get(part) for part in _CHECKED}:
         return []
-    is_assumed = field.evidence.get("kind") is Evidence.ASSUMED
-    strict = replace(field, evidence=_ENFORCED, kind=Kind.TEXT if is_assumed else field.kind)
-    return _refusals(strict, values)
+    if field.evidence.get("kind") is Evidence.ASSUMED:
+        field = replace(field, kind=Kind.TEXT)
+    return _refusals(replace(field, evidence=_ENFORCED), values)
 
 
 def _refusals(field: Field, values: Sequence[Any]) -> list[str]:
@@ -452,11 +469,9 @@ def refuse_table(field: Field, value: Any) -> None:
     if getattr(value, "ndim", 1) > 1:
         columns = list(getattr(value, "columns", ()))
     if columns:
-        alike = next(
-            (column for column in columns if folded(str(column)) == folded(field.name)), columns[0]
-        )
+        alike = [column for column in columns if folded(str(column)) == folded(field.name)]
         raise WrongValueError(
-            f"takes one column, not a whole table: use table[{quote(alike)}] "
+            f"takes one column, not a whole table: use table[{quote((alike or columns)[0])}] "
             "(in %funcs, assign it to a variable first)."
         )
 
@@ -497,8 +512,10 @@ def _refusal_of_several(field: Field, value: Any) -> WrongValueError:
     shown = quote(value)
     if isinstance(value, list | tuple):  # its items have quotes
         shown = shown[1:-1]
-    more = SWEEPS if _is_sequence(value) else ""
-    return WrongValueError(f"takes one value, not {shown}.{more}")
+    text = f"takes one value, not {shown}."
+    if _is_sequence(value):
+        text += SWEEPS
+    return WrongValueError(text)
 
 
 def _with_text(value: Any) -> Any:
@@ -514,8 +531,10 @@ def _option(kind: Kind, value: Any, options: Choices, *, hints: bool) -> str:
     for spelling in (text, {"true": "yes", "false": "no"}.get(text.strip().casefold(), text)):
         if (option := options.spelt(spelling)) is not None:
             return option
-    first = ["Yes", "No"] if kind is Kind.YES_NO else islice(options.values, _MOST_NAMED)
-    hint = clip(f"Options are {listed(map(quote, first), 'and')}", 200) + "."
+    named = [*islice(options.values, _MOST_NAMED)]
+    if kind is Kind.YES_NO:
+        named = ["Yes", "No"]
+    hint = clip(f"Options are {listed(map(quote, named), 'and')}", 200) + "."
     if hints and (close := options.nearest(text)):
         hint = meant(close)
     raise WrongValueError(f"has no option {quote(text_of(value))}. {hint}")
@@ -533,7 +552,9 @@ def _declared_options(field: Field) -> Choices:
 
 
 def _comparable(kind: Kind, text: str) -> str:
-    return str(Decimal(text).normalize()) if kind is Kind.NUMBER else text  # 0.5 is 0.50
+    if kind is Kind.NUMBER:
+        return str(Decimal(text).normalize())  # 0.5 is 0.50
+    return text
 
 
 def allowed(field: Field) -> tuple[Any, ...]:
@@ -556,7 +577,8 @@ def default_of(field: Field) -> Any:
         if not field.is_list or not field.is_declared("default"):
             return accept(replace(field, evidence=_ENFORCED), field.default)
         default = json.loads(field.default)
-        return default if isinstance(default, list) else None
+        if isinstance(default, list):
+            return default
     return None
 
 
@@ -579,7 +601,9 @@ def _as_json(field: Field, value: Any) -> Any:
         raise
     if problem := problem_of(field.schema or {}, plain):
         raise _refusal(value, problem)
-    return value if is_object else plain
+    if is_object:
+        return value
+    return plain
 
 
 def _with_read_parts(field: Field, value: Any) -> Any:
@@ -635,9 +659,12 @@ def _json_of_text(field: Field, text: str) -> Any:
     schema = field.schema or {}
     value, wrong = _parsed(text)
     if not problem_of(schema, str(text)):
-        is_as_default = isinstance(text, Entered) and _is_like_default(field, value)
-        return value if is_as_default else str(text)
-    problem = f"it isn't valid JSON ({wrong})" if wrong else problem_of(schema, value)
+        if isinstance(text, Entered) and _is_like_default(field, value):
+            return value
+        return str(text)
+    problem = f"it isn't valid JSON ({wrong})"
+    if not wrong:
+        problem = problem_of(schema, value)
     if not problem:
         return value
     refusal = _refusal(text, problem)
@@ -675,7 +702,7 @@ def _like_json(field: Field, text: str) -> str:
     begin = text.lstrip()[:1]
     value, wrong = _parsed(text)
     if wrong:
-        value = [] if begin == "[" else {}
+        value = {"[": [], "{": {}}.get(begin)
     if begin not in {"[", "{"} or not takes(field, value):
         return ""
     if wrong:
@@ -698,8 +725,9 @@ def _jsonable(field: Field, value: Any) -> Any:
         refuse_table(field, value)
         if hasattr(value, "__next__"):
             raise TypeError
-        items = value.tolist() if hasattr(value, "tolist") else value
-        return [_jsonable(field, item) for item in items]
+        if hasattr(value, "tolist"):
+            value = value.tolist()
+        return [_jsonable(field, item) for item in value]
     plain = _plain(value)
     if isinstance(plain, bool):
         return plain
@@ -722,7 +750,7 @@ def _record(value: Any) -> Any:
 def _as_given(field: Field, value: Any) -> Any:
     """Return a value with its own type as far as the source has that, where nothing is declared or enforced."""
     if field.encoding in {Encoding.OBJECT, Encoding.FILE}:
-        return str(value) if isinstance(value, Entered) else value
+        return _as_plain_texts(value)
     if isinstance(value, str):
         return _with_text(str.__str__(value))
     if value is None or field.encoding is Encoding.JSON or field.is_json:
@@ -756,7 +784,9 @@ def _as_text(field: Field, value: Any) -> Any:
             return time.isoformat()
         case dt.timedelta() as duration if field.format == "duration":
             size = abs(duration)
-            sign = "" if size == duration else "-"
+            sign = ""
+            if size != duration:
+                sign = "-"
             return f"{sign}P{size.days}DT{size.seconds + Decimal(size.microseconds) / 10**6}S"
         case numbers.Number() as number:
             return str(number)
@@ -794,8 +824,9 @@ def _number_of(field: Field, plain: Any, value: Any) -> int | float | Decimal | 
     """Return a number as an integer or a float where that loses no digits, else as a Decimal where one can be sent."""
     number = _exact(plain)
     if number is None or not math.isfinite(float(number)):
-        is_infinite = number is not None or isinstance(plain, float | Decimal)
-        what = "finite number" if is_infinite else "number"
+        what = "number"
+        if number is not None or isinstance(plain, float | Decimal):
+            what = "finite number"
         raise WrongValueError(f"takes a {what}, not {quote(value)}.")
     if Kind.NUMBER in {field.kind, field.item}:
         _check_bounds(field, number)
@@ -820,16 +851,17 @@ def _exact(value: Any) -> Decimal | None:
         return None
     if isinstance(value, Fraction):
         return _of_fraction(value)
-    if isinstance(value, str):
-        is_number = len(value) <= _MOST_DIGITS and _NUMBER.fullmatch(value)
-        return Decimal(value.strip()) if is_number else None
-    if isinstance(value, int):
-        return Decimal(value) if value.bit_length() <= 3 * _MOST_DIGITS else None
+    if isinstance(value, str) and len(value) <= _MOST_DIGITS and _NUMBER.fullmatch(value):
+        return Decimal(value.strip())
+    if isinstance(value, int) and value.bit_length() <= 3 * _MOST_DIGITS:
+        return Decimal(value)
     if isinstance(value, float):
         # repr is the shortest text that reads back as the same float.
         value = Decimal(repr(value))
-    is_exact = isinstance(value, Decimal) and value.is_finite()
-    return value if is_exact and abs(value.adjusted()) <= _MOST_DIGITS else None
+    is_finite = isinstance(value, Decimal) and value.is_finite()
+    if not is_finite or abs(value.adjusted()) > _MOST_DIGITS:
+        return None
+    return Decimal(value)
 
 
 def _of_fraction(value: Fraction) -> Decimal | None:
@@ -840,24 +872,27 @@ def _of_fraction(value: Fraction) -> Decimal | None:
         nearest = Decimal(repr(float(value)))
     except OverflowError:
         return None
-    return nearest if Fraction(nearest) == value else None
+    if Fraction(nearest) == value:
+        return nearest
+    return None
 
 
 def _check_bounds(field: Field, number: Decimal) -> None:
-    if not field.is_declared("bounds"):
-        return
-    is_low = field.minimum is not None and number < Decimal(str(field.minimum))
-    if is_low or (field.maximum is not None and number > Decimal(str(field.maximum))):
+    if field.is_declared("bounds") and field.bound_beyond(number) is not None:
         raise WrongValueError(f"must be {_bounds(field)}, not {number}.")
 
 
 def in_words(field: Field) -> tuple[str, str, str]:
     """Return whether a field is required, its default, and its options or where they are, as a table shows them."""
-    required = " or ".join(field.rule.names) if field.rule else "yes" * field.required
-    options = ", ".join(field.options) or (
-        f"see {field.source}" if field.source else _bounds(field)
-    )
-    return required, field.default or "", options
+    required = ""
+    if field.rule:
+        required = " or ".join(field.rule.names)
+    elif field.required:
+        required = "yes"
+    options = ", ".join(field.options)
+    if field.source and not options:
+        options = f"see {field.source}"
+    return required, field.default or "", options or _bounds(field)
 
 
 def _bounds(field: Field) -> str:
@@ -865,7 +900,9 @@ def _bounds(field: Field) -> str:
         return f"between {field.minimum} and {field.maximum}"
     if field.minimum is not None:
         return f"at least {field.minimum}"
-    return f"at most {field.maximum}" if field.maximum is not None else ""
+    if field.maximum is not None:
+        return f"at most {field.maximum}"
+    return ""
 
 
 def _as_date(field: Field, value: Any) -> str:
@@ -876,7 +913,9 @@ def _as_date(field: Field, value: Any) -> str:
                 f"takes a date without a time of day, not {quote(value.isoformat(' '))}."
             )
         value = value.date()
-    text = str(_as_text(replace(field, format=""), value)).strip()
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    text = str(_as_text(field, value)).strip()
     # date.fromisoformat also reads 20250304 and 2025-W10-2, which the service does not.
     if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII):
         try:
@@ -895,9 +934,10 @@ def _as_file(_: Field, value: Any) -> str | bytes:
             f"takes the path of a file, or bytes, not {quote(value)} ({type(value).__name__})."
         )
     path = Path(value).expanduser()
+    if not path.exists():
+        raise WrongValueError(f"finds no file {quote(value, 200)}.")
     if not (path.is_file() and os.access(path, os.R_OK)):
-        what = "can't read" if path.exists() else "finds no file"
-        raise WrongValueError(f"{what} {quote(value, 200)}.")
+        raise WrongValueError(f"can't read {quote(value, 200)}.")
     return str(value)
 
 
@@ -908,8 +948,11 @@ def _plain(value: Any) -> Any:
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     if kind == "M" and str(value) != "NaT":
         # As text without a zero time of day; .item() of nanoseconds is an integer.
-        day, _, time = str(value).partition("T")
-        return day if not time.strip("0:.") else f"{day}T{time}"
+        text = str(value)
+        day, _, time = text.partition("T")
+        if time.strip("0:."):
+            return text
+        return day
     if kind and kind not in "Mm" and getattr(value, "ndim", None) == 0:
         value = value.item()
     if _is_missing(value):

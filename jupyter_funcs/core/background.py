@@ -136,7 +136,7 @@ if hasattr(os, "register_at_fork"):
 
 def start(coroutine: Coroutine[Any, Any, T], future: Future[T] | None = None) -> Future[T]:
     """Run a coroutine on the loop; cancelling the returned future cancels it."""
-    result: Future[T] = Future() if future is None else future
+    result = future or Future()
     try:
         loop = background_loop()
     except FuncsError:
@@ -149,7 +149,7 @@ def start(coroutine: Coroutine[Any, Any, T], future: Future[T] | None = None) ->
         task.add_done_callback(_tasks.discard)
         task.add_done_callback(partial(_copy_outcome, result))
         result.add_done_callback(
-            lambda _: loop.call_soon_threadsafe(task.cancel) if result.cancelled() else None
+            lambda _: result.cancelled() and loop.call_soon_threadsafe(task.cancel)
         )
 
     loop.call_soon_threadsafe(begin)
@@ -157,21 +157,20 @@ def start(coroutine: Coroutine[Any, Any, T], future: Future[T] | None = None) ->
 
 
 def _copy_outcome(future: Future[T], task: asyncio.Task[T]) -> None:
-    error = (
-        None if task.cancelled() else task.exception()
-    )  # retrieved in any case, or asyncio logs it
+    error = None
     if task.cancelled():
         future.cancel()
+    else:
+        error = task.exception()  # retrieved in any case, or asyncio logs it
     if not future.set_running_or_notify_cancel():
         return
-    if error is not None:
-        for cause in with_causes(
-            error
-        ):  # the variables of their frames hold the reply, and debuggers show them
-            clear_frames(cause.__traceback__)
-        future.set_exception(error)
-    else:
+    if error is None:
         future.set_result(task.result())
+        return
+    # The variables of the frames hold the reply, and debuggers show them.
+    for cause in with_causes(error):
+        clear_frames(cause.__traceback__)
+    future.set_exception(error)
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -188,16 +187,18 @@ def wait(future: Future[T], timeout: float | None = None, *, is_shared: bool = F
     """Wait for a future of the loop from another thread; an interrupt cancels it, unless others may wait too."""
     if not future.done() and timeout != 0:
         forbid_on_loop()
-    until = math.inf if timeout is None else time.monotonic() + timeout
+    until = math.inf
+    if timeout is not None:
+        until = time.monotonic() + timeout
     try:
         while not future.done() and (left := until - time.monotonic()) > 0:
             try:
                 futures.wait([future], min(_POLL, left, threading.TIMEOUT_MAX))
             except RuntimeError as error:
                 # Python turns an interrupt at one moment of this wait into "release unlocked lock".
-                raise (
-                    error.__context__ if isinstance(error.__context__, KeyboardInterrupt) else error
-                ) from None
+                if isinstance(error.__context__, KeyboardInterrupt):
+                    raise error.__context__ from None
+                raise
         return future.result(0)
     except KeyboardInterrupt:
         if not is_shared:
@@ -241,10 +242,10 @@ async def with_deadline(
     until: float | None = None,
 ) -> T:
     """Await `work` for at most `seconds`, or until the loop time `until`; raise a `DeadlineError` about `what`."""
+    if until is None:
+        until = loop_time() + seconds
     try:
-        async with asyncio.timeout_at(
-            loop_time() + seconds if until is None else until
-        ) as deadline:
+        async with asyncio.timeout_at(until) as deadline:
             if progress is not None:
                 progress.limit = deadline
             return await work
@@ -258,7 +259,9 @@ async def with_deadline(
             f"{what} was not sent within {seconds:g} s: no token was available, or no free connection.",
             "Check where the token comes from and your other runs, then try again.",
         )
-    state = "is still" if progress.has_begun else "may still be"
+    state = "may still be"
+    if progress.has_begun:
+        state = "is still"
     hint = "Allow more time with --timeout or with_options(timeout=…), or ask for less."
     if progress.kept_id:
         hint = f'Wait for it with jf.kept("{progress.kept_id}").result(), or allow more time.'

@@ -78,7 +78,9 @@ class Coded:
     @property
     def part(self) -> str:
         """The code within a larger expression."""
-        return f"({self.code})" if self.sign else self.code
+        if self.sign:
+            return f"({self.code})"
+        return self.code
 
     def __getattr__(self, name: str) -> Coded:
         return Coded(getattr(self.value, name), f"{self.part}.{name}")
@@ -92,8 +94,12 @@ class Coded:
 
     def joined(self, sign: str, other: Any) -> Coded:
         """Return the result of an operator and another value."""
-        left = self.code if sign == self.sign else self.part
-        right = other.part if isinstance(other, Coded) else literal(other)
+        left = self.part
+        if sign == self.sign:
+            left = self.code
+        right = literal(other)
+        if isinstance(other, Coded):
+            right = other.part
         return Coded(_SIGNS[sign](self.value, _plain(other)), f"{left} {sign} {right}", sign)
 
     __gt__ = partialmethod(joined, ">")
@@ -118,7 +124,9 @@ def _arguments(args: Iterable[Any], options: dict[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    return value.value if isinstance(value, Coded) else value
+    if isinstance(value, Coded):
+        return value.value
+    return value
 
 
 def literal(value: Any) -> str:  # noqa: PLR0911 - one per kind of value

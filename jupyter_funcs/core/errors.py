@@ -96,8 +96,10 @@ class FuncsError(Exception):
     @property
     def lines(self) -> list[str]:
         """The one to three lines of the message, without the name of the error."""
-        tried = f" Tried {self.attempts} times." if self.attempts > 1 else ""
-        return [line for line in (self.what + tried, self.hint) if line]
+        what = self.what
+        if self.attempts > 1:
+            what += f" Tried {self.attempts} times."
+        return [line for line in (what, self.hint) if line]
 
     def _render_traceback_(self) -> list[str]:
         # IPython shows this in place of the traceback. It is one string, because the modes Plain and Minimal join the

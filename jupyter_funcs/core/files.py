@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 # The user's own files, apart from profiles and presets: the variable that names each, and where it is otherwise.
 _OWN = {
-    "favourites.json": ("FUNCS_FAVOURITES", "data"),
-    "history.sqlite": ("FUNCS_HISTORY", "data"),
-    "results": ("FUNCS_RESULTS_DIR", "cache"),
+    "favourites.json": ("FUNCS_FAVOURITES", "user_data_path"),
+    "history.sqlite": ("FUNCS_HISTORY", "user_data_path"),
+    "results": ("FUNCS_RESULTS_DIR", "user_cache_path"),
 }
 _STALE_SECONDS = 3600.0
 _LOCK_SECONDS = (
@@ -42,15 +42,15 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 
 def own_path(name: str) -> Path:
     """Return the path of a file or folder in the user's folders of data and caches, which may not exist."""
-    variable, kind = _OWN[name]
+    variable, usual = _OWN[name]
     if path := os.environ.get(variable):
         return expanded(path)
     from platformdirs import PlatformDirs
 
-    own = PlatformDirs("jupyter_funcs", appauthor=False)
-    folder = own.user_data_path if kind == "data" else own.user_cache_path
-    # Without a home folder this is relative: a folder named "~" in the working directory.
-    return (folder if folder.is_absolute() else Path("/nonexistent")) / name
+    folder: Path = getattr(PlatformDirs("jupyter_funcs", appauthor=False), usual)
+    if not folder.is_absolute():  # without a home folder, one named "~" in the working directory
+        folder = Path("/nonexistent")
+    return folder / name
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -186,8 +186,11 @@ def lock(file: BinaryIO | int, *, waits: bool) -> bool | None:
         return None
     import fcntl
 
+    how = fcntl.LOCK_EX
+    if not waits:
+        how |= fcntl.LOCK_NB
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+        fcntl.flock(file, how)
     except BlockingIOError:
         return False
     except OSError:

@@ -66,11 +66,10 @@ class GuidePage:
                 lines += ["", *(f"    {line}".rstrip() for line in part.rstrip().splitlines()[1:])]
                 continue
             for text in filter(None, (" ".join(block.split()) for block in _BREAK.split(part))):
-                if not text.startswith("|"):
-                    is_item = text.startswith("- ")
-                    lines += ["", *textwrap.wrap(text, width, subsequent_indent="  " * is_item)][
-                        is_item:
-                    ]
+                if text.startswith("- "):
+                    lines += textwrap.wrap(text, width, subsequent_indent="  ")
+                elif not text.startswith("|"):
+                    lines += ["", *textwrap.wrap(text, width)]
                 elif set(text) - set("|- "):
                     first, *others = [
                         cell.strip().replace("\\|", "|") for cell in _BAR.split(text)[1:-1]

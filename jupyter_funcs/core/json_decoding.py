@@ -84,12 +84,16 @@ class Once:
 
 def only(kind: type[T], value: Any) -> T:
     """Return a value if it is of the kind that it should be, else an empty one."""
-    return value if isinstance(value, kind) else kind()
+    if isinstance(value, kind):
+        return value
+    return kind()
 
 
 def as_list(value: Any) -> list[Any]:
     """Return a list as it is, and any other value as the only item of one."""
-    return value if isinstance(value, list) else [value]
+    if isinstance(value, list):
+        return value
+    return [value]
 
 
 def read_object(data: bytes | str) -> dict[str, Any]:
@@ -101,18 +105,16 @@ def read_object(data: bytes | str) -> dict[str, Any]:
 
 def referred(ref: Any, root: Any) -> Any:
     """Return the part of a document that a reference such as ``#/a/b`` names, if there is one."""
-    part = None
-    if isinstance(ref, str) and ref.startswith("#/") and len(ref) <= _LONGEST_REFERENCE:
-        part = root
-    for step in ref[2:].split("/") if part else ():
-        if isinstance(part, list):
-            part = (
-                part[int(step)]
-                if len(step) < 9 and step.isdecimal() and int(step) < len(part)
-                else None
-            )
-        else:
+    if not (isinstance(ref, str) and ref.startswith("#/") and len(ref) <= _LONGEST_REFERENCE):
+        return None
+    part = root
+    for step in ref[2:].split("/"):
+        if not isinstance(part, list):
             part = only(dict, part).get(unquote(step).replace("~1", "/").replace("~0", "~"))
+        elif len(step) < 9 and step.isdecimal() and int(step) < len(part):
+            part = part[int(step)]
+        else:
+            return None
     return part
 
 
@@ -136,22 +138,22 @@ def decode(data: bytes | str, *, what: str = "reply", strict: bool = False) -> A
 
 def decode_lines(data: bytes | str, *, strict: bool = False) -> list[Any]:
     """Decode NDJSON, one document per line; blank lines are skipped."""
-    lines: list[Any] = data.split(b"\n") if isinstance(data, bytes) else data.split("\n")
+    line_feed: Any = b"\n"
+    if isinstance(data, str):
+        line_feed = "\n"
+    lines: list[Any] = data.split(line_feed)
     tolerant = _TolerantDecoder("reply", strict)
     documents = []
     with gc_paused():
         if not strict:
             with suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
-                return [
-                    *map(
-                        msgspec.json.Decoder(float_hook=float_hook(data)).decode,
-                        filter(None, lines),
-                    )
-                ]
+                decoder = msgspec.json.Decoder(float_hook=float_hook(data))
+                return [*map(decoder.decode, filter(None, lines))]
         for number, line in enumerate(lines, 1):
-            if line.strip(_BLANKS.encode() if isinstance(line, bytes) else _BLANKS):
-                tolerant.what = f"reply's line {number:,}"
-                documents.append(tolerant.decode(line))
+            tolerant.what = f"reply's line {number:,}"
+            text = tolerant.text(line)
+            if text.strip(_BLANKS):
+                documents.append(tolerant.decode(text))
     return documents
 
 
@@ -176,7 +178,9 @@ def float_hook(data: bytes | str) -> Callable[[str], Any] | None:
     if is_exact.get():
         return _exact
     first = data[: max(_SAMPLE, min(len(data) // 64, _LARGEST_SAMPLE))]
-    sample = (first if isinstance(first, str) else str(first, "latin-1")).lower().replace("+", "")
+    if isinstance(first, bytes):
+        first = first.decode("latin-1")
+    sample = first.lower().replace("+", "")
     if sample.count("e30") + sample.count("e29") > _MANY * len(first) // _SAMPLE:
         return _finite
     return None
@@ -242,11 +246,11 @@ def replace_lone_escapes(document: str) -> str:
 
 def warn_of_repairs(what: str, constants: int, *, halves: bool) -> None:
     """Warn that halves of surrogate pairs were replaced, and that NaN or Infinity was read as null."""
-    problems = [_HALVES] if halves else []
+    decoder = _TolerantDecoder(what, strict=False)
+    if halves:
+        decoder.tolerate(*_HALVES)
     if constants:
-        problems.append(_constants(constants))
-    for problem, repair in problems:
-        warn(f"The {what} {problem}; {repair}.")
+        decoder.tolerate(*_constants(constants))
 
 
 _HALVES = "contains halves of surrogate pairs", "each is replaced by U+FFFD"
@@ -284,7 +288,7 @@ class _TolerantDecoder:
             parse_int=self.integer,
             parse_float=self.number,
             parse_constant=constants.append,  # it returns None
-            object_pairs_hook=self.object if self.strict else None,
+            object_pairs_hook=self.object,
         )
         try:
             value = decoder.decode(document)
@@ -362,7 +366,7 @@ class _TolerantDecoder:
 
     def object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
-        if len(value) < len(pairs):
+        if self.strict and len(value) < len(pairs):
             twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
             raise ProtocolError(
                 f"The {self.what} contains the key {quote(twice)} twice in one object.", TRY_AGAIN

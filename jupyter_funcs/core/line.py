@@ -75,6 +75,9 @@ _JSON = {
     "Extra data": "there is more than one object",
 }
 
+# What is missing where the other one ends a part.
+_OTHER_END = {"]": "}", "}": "]"}
+
 # JSON's strings first; a backslash before the closing quote may also end a path.
 _QUOTED = rf"{_DOUBLE}|{_SINGLE}|\"[^\"]*\"|{_CURLY}"
 # Atomic groups leave one way to read an item; otherwise many quotes in a row are tried in every combination.
@@ -149,9 +152,10 @@ def split_open(line: str, *, comments: bool = False) -> tuple[list[str], int | N
     while at < len(line):
         char = line[at]
         if char.isspace():
-            words += [] if start is None else [line[start:at]]
+            if start is not None:
+                words.append(line[start:at])
             start = None
-            at = at + 1
+            at += 1
             continue
         if comments and start is None and line[at : at + 2].strip() == "#":
             break
@@ -162,7 +166,9 @@ def split_open(line: str, *, comments: bool = False) -> tuple[list[str], int | N
         if end is None:
             return [*words, line[start:]], at
         at = end
-    return words if start is None else [*words, line[start:]], None
+    if start is not None:
+        words.append(line[start:])
+    return words, None
 
 
 def _end_of_part(line: str, at: int, *, value_begins: bool) -> int | None:
@@ -175,8 +181,9 @@ def _end_of_part(line: str, at: int, *, value_begins: bool) -> int | None:
     ):
         closed = _CLOSED[char].match(line, at)
         return closed and closed.end()
-    end = _object_end(line, at) if char == "{" and value_begins else 0
-    return end or at + 1
+    if char == "{" and value_begins:
+        return _object_end(line, at) or at + 1
+    return at + 1
 
 
 def _object_end(text: str, begin: int = 0) -> int:
@@ -235,7 +242,9 @@ def in_double_quotes(text: str) -> str:
 
 
 def _unwrapped(text: str) -> str:
-    return _inside(text) if _WHOLE.fullmatch(text) else text
+    if _WHOLE.fullmatch(text):
+        return _inside(text)
+    return text
 
 
 def read_word(text: str, namespace: Namespace) -> Any:
@@ -249,18 +258,23 @@ def read_value(text: str, namespace: Namespace, as_text: Callable[[str], str] = 
         name = text[1:]
         if name in namespace:
             return namespace[name]
-        hint = did_you_mean(name, (key for key in namespace if not key.startswith("_")))
-        raise ArgumentError(
-            f"There is no variable {quote(name)}.",
-            hint or f"Define it, or quote the value: '{text}'.",
-        )
+        raise ArgumentError(*no_variable(name, namespace))
     if text.startswith("[") and text.endswith("]"):
         if "{" in text or not LETTER_ESCAPE.search(text):
             with suppress(ValueError, RecursionError):
                 return JsonList(text)
         return _items(text)
-    is_object = text.startswith("{") and _object_end(text) == len(text)
-    return Entered(text if is_object else as_text(text))
+    if text.startswith("{") and _object_end(text) == len(text):
+        return Entered(text)
+    return Entered(as_text(text))
+
+
+def no_variable(name: str, namespace: Namespace) -> tuple[str, str]:
+    """Return that there is no such variable, and what to do."""
+    # A copy of the names: a cell may define one while we iterate.
+    hint = did_you_mean(name, (other for other in list(namespace) if not other.startswith("_")))
+    hint = hint or f"Define it, or quote the value: '${name}'."
+    return f"There is no variable {quote(name)}.", hint
 
 
 def _items(text: str) -> list[Any]:
@@ -323,7 +337,9 @@ def with_items_below(value: str, lines: Sequence[str]) -> tuple[str, int]:
     for number, line in enumerate(map(str.strip, lines), start=1):
         if line.startswith("#"):
             continue
-        joined += f"{'' if joined.endswith(('[', ',')) or line[:1] in {']', ''} else ','}{line}"
+        if not (joined.endswith(("[", ",")) or line[:1] in {"]", ""}):
+            joined += ","
+        joined += line
         if line.endswith("]") and not _LIST.fullmatch(line):
             if _LIST.fullmatch(joined):
                 return joined, number
@@ -338,8 +354,8 @@ def _why(error: json.JSONDecodeError) -> str:
     after = error.doc[error.pos :].rstrip()
     if not after and error.msg != "Invalid control character at":
         return "the object is not closed"
-    if error.msg == "Expecting ',' delimiter" and after[0] in "]}":
-        return f"a {'}' if after[0] == ']' else ']'} is missing before the caret"
+    if error.msg == "Expecting ',' delimiter" and after[0] in _OTHER_END:
+        return f"a {_OTHER_END[after[0]]} is missing before the caret"
     if before.endswith(",") and after.startswith(("}", "]")):
         return "there is an extra comma"
     return _JSON.get(error.msg, error.msg)
@@ -360,19 +376,23 @@ def _once(pairs: list[tuple[str, Any]]) -> Values:
 
 
 def _unclosed(line: str, at: int, where: str = "") -> ArgumentError:
-    bracket = line[at] == "["
-    hint = r"Close it, or write \ before it"
-    if bracket:
-        hint = "Close it, or put quotes around the value"
-    if where and not bracket:  # a body has no backslash escapes
-        hint = "Close it, or put other quotes around the value"
-    text = f"The {'bracket' if bracket else 'quote'} at the caret is not closed{where}. {hint}:"
+    what = "quote"
+    hint = r"write \ before it"
+    if where:  # a body has no backslash escapes
+        hint = "put other quotes around the value"
+    if line[at] == "[":
+        what = "bracket"
+        hint = "put quotes around the value"
+    text = f"The {what} at the caret is not closed{where}. Close it, or {hint}:"
     return ArgumentError(text, excerpt=_excerpt(line, at))
 
 
 def _excerpt(line: str, at: int) -> tuple[str, int]:
     """Return the part of a line around a position, inert, and the column of the position in it."""
-    before = inert(f"{'…' if at > 50 else ''}{line[max(0, at - 50) : at]}|")[:-1]
+    before = line[:at]
+    if at > 50:
+        before = f"…{before[-50:]}"
+    before = inert(f"{before}|")[:-1]
     after = inert(f"|{line[at : at + 20]}")[1:]
     return f"{before}{after}", sum(_columns(char) for char in before)
 

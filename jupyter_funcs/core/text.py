@@ -11,7 +11,6 @@ import unicodedata
 from collections import Counter
 from decimal import Decimal
 from html import unescape
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -87,8 +86,9 @@ def visible(text: str, escape: Callable[[str], str] = python_escape) -> str:
 
     def shown(match: re.Match[str]) -> str:
         char = match[0]
-        is_active = unicodedata.category(char) in _ACTIVE or _IGNORABLE.match(text, match.start())
-        return escape(char) if is_active else char
+        if unicodedata.category(char) in _ACTIVE or _IGNORABLE.match(text, match.start()):
+            return escape(char)
+        return char
 
     return _UNUSUAL.sub(shown, text)
 
@@ -119,10 +119,10 @@ def plain(value: Any) -> Any:
             return {str(name): plain(item) for name, item in value.items()}
         case list() | tuple():
             return list(map(plain, value))
-        case None | str() | bool() | int():
+        case float() if not math.isfinite(value):
+            return str(value)
+        case None | str() | int() | float():
             return value
-        case float():
-            return value if math.isfinite(value) else str(value)
         case dt.date() | dt.time() | dt.timedelta() | Decimal():
             return str(value)
         case bytes():
@@ -143,13 +143,12 @@ def code_of(value: Any, begin: str = "", end: str = "", indent: str = "") -> str
     line = f"{indent}{begin}{value!r}{end}"
     if len(line) <= LONGEST_CODE or not (value and isinstance(value, list | dict)):
         return line
-    pairs = (
-        ((f"{key!r}: ", item) for key, item in value.items())
-        if isinstance(value, dict)
-        else zip(repeat(""), value)
-    )
+    first, last = "[]"
+    pairs = [("", item) for item in value]
+    if isinstance(value, dict):
+        first, last = "{}"
+        pairs = [(f"{key!r}: ", item) for key, item in value.items()]
     items = [code_of(item, name, ",", f"{indent}    ") for name, item in pairs]
-    first, last = "{}" if isinstance(value, dict) else "[]"
     return "\n".join([f"{indent}{begin}{first}", *items, f"{indent}{last}{end}"])
 
 
@@ -224,13 +223,17 @@ def plural(count: int, noun: str) -> str:
 def listed(names: Iterable[str], last: str = "or") -> str:
     """Join names as in a sentence: ``a``, ``a or b``, ``a, b or c``."""
     *most, end = list(names) or [""]
-    return f"{', '.join(most)} {last} {end}" if most else end
+    if most:
+        return f"{', '.join(most)} {last} {end}"
+    return end
 
 
 def some(names: Sequence[str], most: int = 3) -> str:
     """Join the first names as in a sentence, and say how many more there are."""
-    more = [f"{len(names) - most:,} more"] if len(names) > most else []
-    return listed([*names[:most], *more], "and")
+    shown = [*names[:most]]
+    if len(names) > most:
+        shown.append(f"{len(names) - most:,} more")
+    return listed(shown, "and")
 
 
 def distinct(names: Sequence[str], pattern: str, first: int) -> Iterator[str]:
@@ -274,16 +277,17 @@ def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
     return [spelt[key] for key in close[:count]]
 
 
-def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+def did_you_mean(name: str, candidates: Iterable[str], count: int = 3) -> str:
     """Return ``Did you mean 'x' or 'y'?`` for a misspelt name; empty if no candidate is close."""
-    close = nearest(name, candidates)
-    return meant(close) if close else ""
+    close = nearest(name, candidates, count)
+    if close:
+        return meant(close)
+    return ""
 
 
 def suggestion(name: str, candidates: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?``, to follow a sentence of the service; empty if no candidate is close."""
-    close = nearest(name, candidates, 1)
-    return f" {meant(close)}" if close else ""
+    return f" {did_you_mean(name, candidates, 1)}".rstrip()
 
 
 def meant(close: Iterable[str]) -> str:

@@ -40,7 +40,9 @@ def warn_all(warned: list[UserWarning]) -> None:
 
 def warn(warning: str | UserWarning) -> None:
     """Warn at the line that called this package, or add the warning to those being collected."""
-    category = type(warning) if isinstance(warning, UserWarning) else UserWarning
+    category = UserWarning
+    if isinstance(warning, UserWarning):
+        category = type(warning)
     text = redactor.get()(str(warning))
     collected = _collected.get()
     if collected is not None:

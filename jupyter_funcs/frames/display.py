@@ -6,6 +6,7 @@ import datetime as dt
 import html
 import json
 from decimal import Decimal
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
@@ -56,27 +57,24 @@ def table_html(frame: pd.DataFrame, *, rows: int = 100, columns: int = _MOST_COL
         return f"<div>{html.escape(_nothing(frame))}</div>"
     frame = flat(frame)
     top = rows - rows // 2
-    end = len(frame) - rows // 2
-    part = frame
-    if len(frame) > rows:
-        part = frame.iloc[[*range(top), *range(end, len(frame))]]
-    table: list[tuple[str, str, list[str]]] = []  # attributes, name and cells of each column
-    for at in range(min(frame.shape[1], columns)):
-        form = format_of(frame.iloc[:, at])
-        kind = _RIGHT if form.type in NUMBERS else _LEFT
-        cells = [html.escape(form.text(value)) for value in part.iloc[:, at].tolist()]
-        table.append((kind, html.escape(short_text(frame.columns[at])), cells))
+    places = [*range(len(frame))]
+    if len(places) > rows:
+        places[top : len(places) - rows // 2] = []
+    head = ""
+    table: list[list[str]] = []  # the cells of each column
+    for name, column in islice(frame.items(), columns):
+        form = format_of(column)
+        style = _LEFT
+        if form.type in NUMBERS:
+            style = _RIGHT
+        head += f'<th scope="col"{style}>{html.escape(short_text(name))}</th>'
+        texts = map(form.text, column.iloc[places].tolist())
+        table.append([f"<td{style}>{html.escape(text)}</td>" for text in texts])
     if frame.shape[1] > columns:
-        hidden = f"… {frame.shape[1] - columns:,} more columns …"
-        table.append((_LEFT, hidden, [""] * len(part)))
-    head = "".join(f'<th scope="col"{kind}>{name}</th>' for kind, name, _ in table)
-    lines = [
-        "<tr>"
-        + "".join(f"<td{kind}>{cell}</td>" for (kind, _, _), cell in zip(table, row, strict=True))
-        + "</tr>"
-        for row in zip(*(cells for _, _, cells in table), strict=True)
-    ]
-    if len(part) < len(frame):
+        head += f'<th scope="col"{_LEFT}>… {frame.shape[1] - columns:,} more columns …</th>'
+        table.append([f"<td{_LEFT}></td>"] * len(places))
+    lines = [f"<tr>{''.join(row)}</tr>" for row in zip(*table, strict=True)]
+    if len(places) < len(frame):
         hidden = f"… {len(frame) - rows:,} more rows …"
         lines.insert(top, f'<tr><td colspan="{len(table)}"{_LEFT}>{hidden}</td></tr>')
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
@@ -86,11 +84,12 @@ def _nothing(frame: pd.DataFrame) -> str:
     """Describe a frame without values."""
     if len(frame):
         return f"{plural(len(frame), 'row')}, and no columns."
-    columns = [short_text(column) for column in frame.columns[:_MOST_COLUMNS]]
-    more = f" and {frame.shape[1] - len(columns):,} more" * (frame.shape[1] > len(columns))
-    if columns:
-        return f"No rows. Columns: {', '.join(columns)}{more}."
-    return "No rows."
+    if frame.columns.empty:
+        return "No rows."
+    names = ", ".join(map(short_text, frame.columns[:_MOST_COLUMNS]))
+    if frame.shape[1] > _MOST_COLUMNS:
+        names += f" and {frame.shape[1] - _MOST_COLUMNS:,} more"
+    return f"No rows. Columns: {names}."
 
 
 def shape_text(frame: pd.DataFrame) -> str:
@@ -151,7 +150,9 @@ def format_of(column: pd.Series[Any], about: str = "") -> ColumnFormat:
 
 def _format(named: str, text: Callable[[Any], str]) -> ColumnFormat:
     def written(value: Any) -> str:
-        shown = "" if is_empty(value) else short_text(text(value))
+        if is_empty(value):
+            return ""
+        shown = short_text(text(value))
         if named in NUMBERS and not isinstance(value, str):
             return with_minus(shown)
         return shown
@@ -163,26 +164,35 @@ def is_empty(value: Any) -> bool:
     return pd.api.types.is_scalar(value) and bool(pd.isna(value))
 
 
-_INTEGERS = {"id": "{}", "money": "{:,}", "count": "{:,}"}
-_FLOATS = {"id": "{:.0f}", "money": "{:,.2f}", "count": "{:,.0f}"}
+# By the kind of numbers and the type that they read as.
+_PATTERNS = {
+    ("i", "id"): "{}",
+    ("i", "money"): "{:,}",
+    ("i", "count"): "{:,}",
+    ("f", "id"): "{:.0f}",
+    ("f", "money"): "{:,.2f}",
+    ("f", "count"): "{:,.0f}",
+}
 # Of numbers with a fraction, by the largest of the column.
 _BY_SIZE = ((1e15, "{:.6g}"), (100, "{:,.2f}"), (0.01, "{:,.4f}"), (0, "{:.4g}"))
 
 
 def _number_format(column: pd.Series[Any], about: str) -> tuple[str, Callable[[Any], str]]:
     present = column.dropna()
-    integers = column.dtype.kind in "iu"
+    kind = column.dtype.kind.replace("u", "i")
     largest = float(present.abs().max()) if len(present) else 0.0
-    is_whole = integers or (
+    is_whole = kind == "i" or (
         largest < 2**53 and _are_whole(present.head(_SAMPLE)) and _are_whole(present)
     )
     named = _number_type(present, about, is_whole=is_whole)
-    if named == "percent":
-        pattern = "{:+,.1%}" if is_growth(column.name) else "{:,.1%}"
-    elif named == "number":
+    if named == "number":
         pattern = next(pattern for least, pattern in _BY_SIZE if largest >= least)
+    elif named != "percent":
+        pattern = _PATTERNS[kind, named]
+    elif is_growth(column.name):
+        pattern = "{:+,.1%}"
     else:
-        pattern = (_INTEGERS if integers else _FLOATS)[named]
+        pattern = "{:,.1%}"
     return named, pattern.format
 
 
@@ -194,7 +204,9 @@ def _number_type(present: pd.Series[Any], about: str, *, is_whole: bool) -> str:
         return "percent"
     if not MONEY.isdisjoint(words(name)) and not is_growth(name):
         return "money"
-    return "count" if is_whole else "number"
+    if is_whole:
+        return "count"
+    return "number"
 
 
 def _are_whole(numbers: pd.Series[Any]) -> bool:
@@ -204,14 +216,16 @@ def _are_whole(numbers: pd.Series[Any]) -> bool:
 def _object_text(value: Any, *, plain: bool) -> str:
     if isinstance(value, str):
         return value
-    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-        return str(value) if plain else _grouped(value)
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    if is_number and not plain:
+        return _grouped(value)
     if isinstance(value, dt.date | dt.time):
         return value.isoformat()
     if isinstance(value, bytes):
-        head = value[: 4 * LONGEST_CELL]
-        text = head.decode(errors="ignore")
-        return text if text.encode() == head else str(head)
+        value = value[: 4 * LONGEST_CELL]
+        text: str = value.decode(errors="ignore")
+        if text.encode() == value:
+            return text
     if isinstance(value, dict | list | tuple):
         return nested_text(value)
     return str(value)

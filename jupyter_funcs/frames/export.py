@@ -21,8 +21,8 @@ from jupyter_funcs.core.text import (
     distinct,
     inert,
     json_escape,
-    listed,
     python_escape,
+    listed,
     quote,
     replace_surrogates,
     visible,
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 Format = Literal["table", "csv", "json", "parquet", "xlsx", "file"]
 BINARY: dict[Format, str] = {"xlsx": "Excel", "parquet": "Parquet"}
 
+# A terminal acts on control characters; JSON's escapes stand for the same data.
+_ESCAPES: dict[Format, Callable[[str], str]] = {"json": json_escape}
 _NOT_PARQUET = "Save it as CSV or Excel instead."
 _CSV_SPECIAL = re.compile('[,;"\t\r\n]')
 _TSV_SPECIAL = re.compile('["\t\r\n]')
@@ -46,6 +48,7 @@ _FORMULA = rf"{_SKIPPED}[=+\-@\uff1d\uff0b\uff0d\uff20]"
 # Where the separator is a semicolon or a tab, quotes don't stop it; the first cell of a file may choose another one.
 _ARMED = re.compile(rf"[\t\r\n]|(?i:sep=)|{_FORMULA}")
 _ARMED_INSIDE = re.compile(rf"[;\t\r\n](?={_FORMULA})")
+_MISSING = (type(None), type(pd.NA), type(pd.NaT))
 # The limits of Excel: rows with the header, columns, characters of a cell, and dates that its calendar gets right.
 _SHEET_ROWS = 1_048_576
 _SHEET_COLUMNS = 16_384
@@ -87,9 +90,10 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
         target.write(content)  # type: ignore[arg-type]  # any other stream is binary
     elif format not in BINARY:
         text = content.decode()
-        # A terminal acts on control characters; JSON's escapes stand for the same data.
-        escape = json_escape if format == "json" else python_escape
-        target.write(visible(text, escape) if target.isatty() else text)
+
+        if target.isatty():
+            text = visible(text, _ESCAPES.get(format, python_escape))
+        target.write(text)
     elif (buffer := getattr(target, "buffer", None)) is not None:
         buffer.write(content)
     else:
@@ -108,15 +112,14 @@ def _file(frame: pd.DataFrame) -> bytes:
 
 
 def _columns(frame: pd.DataFrame) -> list[tuple[str, list[Any]]]:
-    # By position, because names may repeat.
-    return [(str(name), _cells(frame.iloc[:, place])) for place, name in enumerate(frame.columns)]
+    return [(str(name), _cells(column)) for name, column in frame.items()]
 
 
 def _cells(column: pd.Series[Any]) -> list[Any]:
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        length = 10 if are_days(column) else None
-        return [None if pd.isna(time) else time.isoformat()[:length] for time in column]
-    return [_plain(value) for value in column.astype(object)]
+    values = column.astype(object)
+    if pd.api.types.is_datetime64_any_dtype(column.dtype) and are_days(column):
+        values = values.map(pd.Timestamp.date, na_action="ignore")
+    return [*map(_plain, values)]
 
 
 def _plain(value: Any) -> Any:  # noqa: PLR0911 - one per kind of value
@@ -127,7 +130,7 @@ def _plain(value: Any) -> Any:  # noqa: PLR0911 - one per kind of value
         return None
     if isinstance(value, int | float | str):  # most cells
         return value
-    if value is None or value is pd.NA or value is pd.NaT:
+    if isinstance(value, _MISSING):
         return None
     match value:
         case dict():
@@ -153,27 +156,31 @@ def cell_text(value: Any) -> str:
 def unarmed(value: Any) -> str:
     """Return the text of a cell without NUL, and with an apostrophe where a spreadsheet could begin a formula."""
     text = _ARMED_INSIDE.sub(r"\g<0>'", cell_text(value).replace("\0", ""))
-    return f"'{text}" if _ARMED.match(text) else text
+    if _ARMED.match(text):
+        return f"'{text}"
+    return text
 
 
 def _table(frame: pd.DataFrame) -> bytes:
     columns = []
     for name, cells in _columns(frame):
-        numbers = all(value is None or isinstance(value, int | float) for value in cells)
         texts = [inert(text) for text in (name, *map(cell_text, cells))]
+        align = str.ljust
+        if all(isinstance(value, int | float | None) for value in cells):
+            align = str.rjust
         width = max(map(len, texts))
-        columns.append([text.rjust(width) if numbers else text.ljust(width) for text in texts])
-    return replace_surrogates(
-        "".join("  ".join(row).rstrip() + "\n" for row in zip(*columns, strict=True))
-    ).encode()
+        columns.append([align(text, width) for text in texts])
+    return _lines("  ".join(row).rstrip() for row in zip(*columns, strict=True))
+
+
+def _lines(lines: Iterable[str]) -> bytes:
+    return replace_surrogates("".join(f"{line}\n" for line in lines)).encode()
 
 
 def _csv(frame: pd.DataFrame) -> bytes:
     columns = [[_csv_cell(cell) for cell in (name, *cells)] for name, cells in _columns(frame)]
-    lines = (
-        ",".join(row) or '""' for row in zip(*columns, strict=True)
-    )  # readers skip an empty line
-    return replace_surrogates("".join(line + "\n" for line in lines)).encode()
+    # Readers skip an empty line.
+    return _lines(",".join(row) or '""' for row in zip(*columns, strict=True))
 
 
 def tabbed(columns: Iterable[pd.Series[Any]]) -> str:
@@ -188,18 +195,21 @@ def _csv_cell(value: Any, special: re.Pattern[str] = _CSV_SPECIAL) -> str:
     text = unarmed(value)
     # The csv module, and so pandas, does not quote a carriage return before Python 3.13.
     if special.search(text):
-        return '"' + text.replace('"', '""') + '"'
+        text = text.replace('"', '""')
+        return f'"{text}"'
     return text
 
 
 def _json(frame: pd.DataFrame) -> bytes:
     columns = _columns(frame)
     names = [*distinct([name for name, _ in columns], "{}.{}", 1)]
-    rows = zip(*(map(_finite, cells) for _, cells in columns), strict=True)
-    records = ",\n".join(
-        json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows
-    )
-    return replace_surrogates(f"[\n{records}\n]\n" if records else "[]\n").encode()
+    records = [
+        json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False)
+        for row in zip(*(map(_finite, cells) for _, cells in columns), strict=True)
+    ]
+    if not records:
+        return b"[]\n"
+    return _lines(["[", ",\n".join(records), "]"])
 
 
 def _finite(value: Any) -> Any:
@@ -220,8 +230,7 @@ def _parquet(frame: pd.DataFrame) -> bytes:
     for name in frame.columns[frame.columns.duplicated()]:
         raise ArgumentError(f"Parquet can't store two columns named {quote(name)}.", _NOT_PARQUET)
     frame.attrs = _plain(frame.attrs)  # pandas writes them as JSON into the file's metadata
-    for place, name in enumerate(frame.columns):
-        column = frame.iloc[:, place]
+    for label, column in frame.items():
         if pd.api.types.is_string_dtype(column.dtype):  # or of objects
             try:
                 pa.array(column, from_pandas=True)
@@ -230,13 +239,14 @@ def _parquet(frame: pd.DataFrame) -> bytes:
                     None if cell is None else replace_surrogates(cell_text(cell))
                     for cell in _cells(column)
                 ]
-                frame[name] = pd.array(texts, dtype=pd.StringDtype())
+                frame[label] = pd.array(texts, dtype=pd.StringDtype())
     file = io.BytesIO()
     try:
         frame.to_parquet(file, engine="pyarrow", index=False)
     except (pa.ArrowException, TypeError) as error:
-        for name in frame.columns if len(frame.columns) > 1 else ():
-            _parquet(frame[[name]])  # raises if the failure is that of this column
+        if len(frame.columns) > 1:
+            for name in frame.columns:
+                _parquet(frame[[name]])  # raises if the failure is that of this column
         which = f"{quote(frame.columns[0])} ({frame.dtypes.iloc[0]})"
         what = f"Parquet can't store the column {which}: {inert(str(error.args[0]))}"
         raise ArgumentError(what, _NOT_PARQUET) from error
@@ -271,33 +281,32 @@ def _xlsx(frame: pd.DataFrame) -> bytes:
         sheet.freeze_panes(1, 0)
         sheet.autofilter(0, 0, rows, max(columns - 1, 0))
         bold = book.add_format({"bold": True})
-        texts = {dt.date: "yyyy-mm-dd", dt.datetime: "yyyy-mm-dd hh:mm:ss.000"}
-        formats: dict[type, Any] = {
-            kind: book.add_format({"num_format": text}) for kind, text in texts.items()
-        }
-        percent = book.add_format({"num_format": "0.0%"})
-        for place, name in enumerate(frame.columns):
+        texts = {dt.date: "yyyy-mm-dd", dt.datetime: "yyyy-mm-dd hh:mm:ss.000", float: "0.0%"}
+        formats = {kind: book.add_format({"num_format": text}) for kind, text in texts.items()}
+        for place, (name, column) in enumerate(frame.items()):
             sheet.write_string(0, place, _excel_cell(str(name), 0, place), bold)
-            column = frame.iloc[:, place]
-            is_percent = column.dtype.kind in "iuf" and is_fraction(column, name)
-            formats[float] = percent if is_percent else None
-            for row, cell in enumerate(_excel_cells(frame, place), start=1):
-                if cell is not None:
-                    write = sheet.write_string if isinstance(cell, str) else sheet.write
-                    write(row, place, cell, formats.get(type(cell)))
+            own = formats
+            if column.dtype.kind not in "iuf" or not is_fraction(column, name):
+                own = formats | {float: None}
+            for row, cell in enumerate(_excel_cells(column, place), start=1):
+                if isinstance(cell, str):
+                    sheet.write_string(row, place, cell)
+                elif cell is not None:
+                    sheet.write(row, place, cell, own.get(type(cell)))
     return file.getvalue()
 
 
-def _excel_cells(frame: pd.DataFrame, place: int) -> list[Any]:
+def _excel_cells(column: pd.Series[Any], place: int) -> list[Any]:
     """Return a column as the numbers, booleans, times and texts that Excel holds exactly."""
-    column = frame.iloc[:, place]
     if pd.api.types.infer_dtype(column, skipna=True) == "date":
         with suppress(ValueError):  # times of several zones among them
             column = column.astype("datetime64[us]")
     if pd.api.types.is_datetime64_any_dtype(column.dtype) and column.dt.tz is None:
         present = column.dropna()
         if bool(present.between(*_SHEET_TIMES).all() and (present == present.dt.floor("ms")).all()):
-            plain = pd.Timestamp.date if are_days(column) else pd.Timestamp.to_pydatetime
+            plain: Callable[..., Any] = pd.Timestamp.to_pydatetime
+            if are_days(column):
+                plain = pd.Timestamp.date
             return [None if pd.isna(time) else plain(time) for time in column]
     return [_excel_cell(value, row, place) for row, value in enumerate(_cells(column), start=1)]
 
@@ -305,9 +314,11 @@ def _excel_cells(frame: pd.DataFrame, place: int) -> list[Any]:
 def _excel_cell(value: Any, row: int, place: int) -> Any:
     if value is None or isinstance(value, bool):
         return value
+    is_large = isinstance(value, int) and abs(value) > MAX_EXACT
     if isinstance(value, int | float):
-        is_exact = abs(value) <= MAX_EXACT if isinstance(value, int) else math.isfinite(value)
-        return value if is_exact else str(value)
+        if is_large or math.isinf(value):
+            return str(value)
+        return value
     text = replace_surrogates(unarmed(value))
     if len(text) > _SHEET_TEXT:
         where = f"row {row:,} of column {place + 1:,}"

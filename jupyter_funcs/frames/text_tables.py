@@ -42,16 +42,10 @@ class Listing(pd.DataFrame):
     def _repr_html_(self) -> str:
         if self.empty:
             return f"<div>{html.escape(inert(self.nothing))}</div>"
-        options = (
-            "display.max_colwidth",
-            None,
-            "display.max_rows",
-            None,
-            "display.html.use_mathjax",
-            False,
-        )
+        options: list[Any] = ["display.max_colwidth", None, "display.max_rows", None]
+        options += ["display.html.use_mathjax", False]
         with pd.option_context(*options):
-            table = str(self._inert().to_html(index=False, border=0))
+            table = self._inert().to_html(index=False, border=0)
         # Texts are escaped, so only the cells match, row by row.
         styles = cycle(map(_style_of, self.dtypes))
         return self._hidden() + re.sub(
@@ -68,22 +62,23 @@ class Listing(pd.DataFrame):
         return table
 
     def _hidden(self) -> str:
-        is_cut = self.latest is not None and len(self) > self.latest
-        if is_cut:
+        if self.latest is not None and len(self) > self.latest:
             return f"Showing the latest {self.latest} of {len(self):,} rows."
         return self.note
 
     def _inert(self) -> pd.DataFrame:
-        shown = pd.DataFrame(self if self.latest is None else self.tail(self.latest))
+        shown = self.tail(self.latest or len(self))
         # As objects, because `map` of pandas 2 turns nullable integers into floats.
         texts = [column.astype(object).map(_text_of(column)) for _, column in shown.items()]
         return pd.concat(texts, axis="columns").astype(object).rename(columns=_text)
 
 
 def _style_of(dtype: Any) -> str:
-    side = "right" if _is_number(dtype) else "left"
+    side = "left"
     spaces = "normal"
-    if side == "right" or pd.api.types.is_datetime64_any_dtype(dtype):
+    if _is_number(dtype):
+        side = "right"
+    if _is_number(dtype) or pd.api.types.is_datetime64_any_dtype(dtype):
         spaces = "nowrap"
     return f"text-align: {side}; vertical-align: top; white-space: {spaces}"
 
@@ -113,8 +108,7 @@ def _text_of(column: pd.Series[Any]) -> Callable[[Any], str]:
 
 def terminal_width() -> int:
     """Return the width of the terminal in characters; 80 without one."""
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    if is_terminal:
+    if sys.stdout is not None and sys.stdout.isatty():
         return shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns
     return _DEFAULT_WIDTH
 
@@ -122,6 +116,7 @@ def terminal_width() -> int:
 def table_text(columns: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> str:
     """Return a table as lines of at most `width` characters, unless there are too many columns."""
     widths = _widths(columns, width - len(_GAP) * (len(columns) - 1))
+    alignments = [str.rjust if at_right else str.ljust for at_right in right]
     lines = []
     for row in zip(*columns, strict=True):
         cells = [
@@ -129,14 +124,9 @@ def table_text(columns: Sequence[Sequence[str]], right: Sequence[bool], width: i
             for text, size in zip(row, widths, strict=True)
         ]
         for parts in zip_longest(*cells, fillvalue=""):
-            sized = zip(parts, widths, right, strict=True)
-            lines.append(
-                _GAP.join(
-                    part.rjust(size) if at_right else part.ljust(size)
-                    for part, size, at_right in sized
-                )
-            )
-    return "\n".join(line.rstrip() for line in lines)
+            aligned = (align(*cell) for align, *cell in zip(alignments, parts, widths, strict=True))
+            lines.append(_GAP.join(aligned).rstrip())
+    return "\n".join(lines)
 
 
 def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
@@ -150,10 +140,12 @@ def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
     widths[0] = max(1, min(widths[0], width // 2), min(whole[0], width // 4))
     while sum(widths) > width and max(widths) > _LEAST_WIDTH:
         widest = max(widths[1:], default=0)
-        widths[widths.index(widest, 1) if widest > _LEAST_WIDTH else 0] -= 1
+        at = 0
+        if widest > _LEAST_WIDTH:
+            at = widths.index(widest, 1)
+        widths[at] -= 1
     for _ in range(min(width, sum(whole)) - sum(widths)):
-        lines = [
-            size / place if place < size else 0.0 for size, place in zip(whole, widths, strict=True)
-        ]
+        # As many lines as the longest text takes; those that fit on one can't take fewer.
+        lines = [size / place * (place < size) for size, place in zip(whole, widths, strict=True)]
         widths[lines.index(max(lines))] += 1
     return widths
