@@ -10,7 +10,6 @@ from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from jupyter_funcs.catalog.fields import Field, Kind, listing_args
@@ -115,11 +114,16 @@ class Choices:
             for spelt, value in self._sorted[at : at + 2]
             if f"{spelt} ".startswith(f"{begin} ")
         ]
-        return alike[0] if len(alike) == 1 else None
+        if len(alike) == 1:
+            return alike[0]
+        return None
 
     def meant(self, text: str) -> str | None:
         """Return the value that a pasted text means: itself in any spelling, by its label, or by its ticker."""
-        return self._folded.get(folded(text)) or (self.begun(text) if self._has_tickers else None)
+        value = self._folded.get(folded(text))
+        if self._has_tickers:
+            return value or self.begun(text)
+        return value
 
     def unknown(self, texts: Iterable[str]) -> list[str]:
         """Return the texts that are no value in any case, nor the first word of one."""
@@ -133,14 +137,11 @@ class Choices:
             self._near[text] = self._alike(text)[:_MOST]
         return self._near[text]
 
-    def _compared(self, text: str) -> list[Choice]:
-        if len(self.listed) <= _MOST_COMPARED:
-            return self.listed
-        first = text[:1].casefold()
-        return [choice for choice in self.listed if choice.value[:1].casefold() == first]
-
     def _alike(self, text: str) -> list[str]:
-        compared = self._compared(text)
+        compared = self.listed
+        if len(compared) > _MOST_COMPARED:
+            first = text[:1].casefold()
+            compared = [choice for choice in compared if choice.value[:1].casefold() == first]
         alike = [choice.value for choice in compared if folded(choice.value) == folded(text)]
         tickers = [self._ticker(choice.value) for choice in compared]
         if alike or folded(text) in map(folded, tickers):
@@ -148,7 +149,7 @@ class Choices:
         labels = [choice.label for choice in compared]
         for wanted, spellings in ((self._ticker(text), tickers), (text, labels)):
             if close := nearest(wanted, spellings):
-                pairs = list(zip(spellings, compared, strict=True))
+                pairs = [*zip(spellings, compared, strict=True)]
                 return [
                     choice.value for near in close for spelling, choice in pairs if spelling == near
                 ]
@@ -162,31 +163,37 @@ class Choices:
     def search(self, query: str) -> Sequence[Choice]:
         """Return the choices that match all words; first those whose value begins with them, then label."""
         wanted = query.strip().casefold()
-        if not wanted:
+        words = wanted.split()
+        if not words:
             return self.listed
-        ranked: list[list[Choice]] = [[], [], [], []]
-        for choice in self.listed:
-            value, label, group = map(str.casefold, choice)
-            every = f"{value} {label} {group}"
-            begins = [
-                value.startswith(wanted),
-                label.startswith(wanted),
-                f" {wanted}" in label,
-                True,
-            ]
-            if all(word in every for word in wanted.split()):
-                ranked[begins.index(True)].append(choice)
-        return list(chain.from_iterable(ranked))
+
+        def place(choice: Choice) -> int:
+            value, label, _ = map(str.casefold, choice)
+            begins = value.startswith(wanted), label.startswith(wanted), f" {wanted}" in label, True
+            return begins.index(True)
+
+        hits = [
+            choice
+            for choice in self.listed
+            if all(word in " ".join(choice).casefold() for word in words)
+        ]
+        return sorted(hits, key=place)
 
     def pasted(self, text: str, kind: Kind) -> tuple[list[str], list[str]]:
         """Return the values of a pasted column, row or list, and what is not among the choices."""
         pasted = []
-        lines = _parts(text, _NUMBERS if kind in {*_NUMERIC, Kind.DATE} else _LINES)
+        between = _LINES
+        if kind in {*_NUMERIC, Kind.DATE}:
+            between = _NUMBERS
+        lines = _parts(text, between)
         for line in lines:
+            parts = [line]
             # A comma may belong to a name, such as 'Acme, Inc.'.
-            parts = _parts(line, _COMMAS)
-            is_split = self.meant(line) is None and (len(lines) == 1 or all(map(self.meant, parts)))
-            pasted += parts if is_split else [line]
+            if self.meant(line) is None:
+                parts = _parts(line, _COMMAS)
+            if len(lines) > 1 and not all(map(self.meant, parts)):
+                parts = [line]
+            pasted += parts
         unknown = [part for part in pasted if self.listed and self.meant(part) is None]
         return [self.meant(part) or part for part in pasted], unknown
 
@@ -230,10 +237,10 @@ def _day(text: str) -> tuple[int, int, int]:
     """Return the year, month and day that a text means; zeros if it could mean two days, or none."""
     if parts := _DAY.fullmatch(text):
         return int(parts[1]), int(parts[2]), int(parts[3])
-    parts = _YEAR_LAST.fullmatch(text)
-    low, high = sorted([int(parts[1]), int(parts[2])]) if parts else (0, 0)
-    if parts and (low == high or high > 12):  # 31/12/2024 or 12/31/2024, but not 3/4/2024
-        return int(parts[3]), low, high
+    if parts := _YEAR_LAST.fullmatch(text):
+        low, high = sorted([int(parts[1]), int(parts[2])])
+        if low == high or high > 12:  # 31/12/2024 or 12/31/2024, but not 3/4/2024
+            return int(parts[3]), low, high
     return 0, 0, 0
 
 
@@ -255,15 +262,16 @@ def suggest(
     choices: Callable[[Field], Choices],
 ) -> None:
     """Add suggestions to a refusal that concerns a value that isn't listed."""
-    errors = refusal.errors if isinstance(refusal, ArgumentError) else {}
     hints = []
     for field in fields:
-        for value in refused(refusal, field, args) if field.source else ():
+        if not field.source:
+            continue
+        for value in refused(refusal, field, args):
             near = choices(field).nearest(value)
             if near and near[0] not in refusal.what:
                 hints.append(meant(near))
-                if field.name in errors:
-                    errors[field.name][-1] += f" {hints[-1]}"
+                if isinstance(refusal, ArgumentError) and field.name in refusal.errors:
+                    refusal.errors[field.name][-1] += f" {hints[-1]}"
     refusal.hint = " ".join([*hints[:_MOST], refusal.hint]).strip()
 
 
@@ -333,7 +341,9 @@ class FieldSource:
         elif grouped:
             place = {name: at for at, name in enumerate(groups)}
             choices = sorted(choices, key=lambda choice: place[choice.group])
-        most = _FIRST if start is None and len(choices) > PAGE else PAGE
+        most = PAGE
+        if start is None and len(choices) > PAGE:
+            most = _FIRST
         first = start or 0
         shown = choices[first : first + most]
         return {
@@ -351,7 +361,9 @@ class FieldSource:
         self.stop()
         args = self.form.first
         missing = self._missing(args)
-        choices = Choices() if again else self.function.known_choices(self.field, args)
+        choices = Choices()
+        if not again:
+            choices = self.function.known_choices(self.field, args)
         if choices or missing:
             self._take(args, choices, missing)
             return
@@ -415,13 +427,15 @@ class FieldSource:
 
     def _note(self) -> str:
         if not self.is_listed:
-            is_described = self.choices and not self.field.is_declared("options")
-            return "Read from the description" if is_described else ""
+            if self.choices and not self.field.is_declared("options"):
+                return "Read from the description"
+            return ""
         noun = _NOUNS.get(self.field.kind, "values")
         if self.asking:
-            return (
-                f"Still listing {noun}… They can be typed." if self.is_slow else f"Listing {noun}…"
-            )
+            note = f"Listing {noun}…"
+            if self.is_slow:
+                note = f"Still listing {noun}… They can be typed."
+            return note
         if self.trouble:
             return f"The {noun} could not be listed: {clip(inert(self.trouble)).rstrip('.')}"
         if self.missing:

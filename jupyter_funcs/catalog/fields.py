@@ -133,18 +133,15 @@ class Field:
     def members(self) -> Members:
         """What its schema says of the parts of an object; nothing below the third level of objects."""
         level = sum(isinstance(step, str) for step in self.steps)
-        is_group = self.is_json and self.schema is not None and level <= _MOST_LEVELS
-        if is_group:
-            return Schemas().members(self.schema or {}, self.room)
+        if self.is_json and self.schema is not None and level <= _MOST_LEVELS:
+            return Schemas().members(self.schema, self.room)
         return NO_MEMBERS
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """The parts of an object, or of each object of a list, such as ``customer.name`` and ``items[].name``."""
-        if self.members.item is not None:
-            if self.members.properties:
-                return self.row("").fields
-            return ()
+        if self.is_rows:
+            return self.row("").fields
         parts = list(_parts(self))
         inner = sum(part.is_json for part in parts)
         room = (self.room - len(parts)) // max(inner, 1)
@@ -153,7 +150,7 @@ class Field:
     @property
     def is_rows(self) -> bool:
         """Whether it takes a list of objects, each a row of parts."""
-        return self.members.item is not None and bool(self.row("").fields)
+        return self.members.item is not None and bool(self.members.properties)
 
     def row(self, at: int | str) -> Field:
         """Return the field of one object of a list, by its position."""
@@ -307,22 +304,19 @@ def _parts(group: Field) -> Iterator[Field]:
     if group.encoding is Encoding.OBJECT:
         encoding = Encoding.OBJECT
     for key, schema in properties.items():
-        text = " ".join(only(str, said_of("description", schema, schema))[:_LONGEST_HELP].split())
         param = Param(
             name=key,
-            description=text,
+            description=only(str, said_of("description", schema, schema))[:_LONGEST_HELP],
             required=key in group.members.required,
             schema=schema if says(schema) else True,
             encoding=encoding,
         )
         name = f"{group.name}.{key}"
-        part = _read(param, name, spelt, places, Schemas())
-        inside = (*group.inside, key)
         yield replace(
-            part,
+            _read(param, name, spelt, places, Schemas()),
             name=name,
             root=group.root or group.name,
-            inside=inside,
+            inside=(*group.inside, key),
             rule=None,
             not_before=None,
         )
@@ -395,9 +389,12 @@ def _read(
     kind, how = _kind(param.name, own_text, options, own)
     rule = descriptions.read_rule(param.name, text[: descriptions.LONGEST_PROSE], spelt, places)
     bounds = declared.bounds
-    if bounds == NO_BOUNDS:
-        bounds = _described_bounds(param.name, own_text, kind)
+    if bounds == NO_BOUNDS and kind in {Kind.INTEGER, Kind.NUMBER}:
+        bounds = descriptions.read_bounds(param.name, own_text, whole=kind is Kind.INTEGER)
     source = descriptions.read_source(text)
+    required = param.required and not (rule and rule[2])
+    if param.required is None:  # no other sentence switches the flag of a listing off
+        required = marked and rule is None
     parts = {
         "required": marked,
         "options": options,
@@ -412,7 +409,7 @@ def _read(
         kind=kind,
         label=_label(param.name),
         help=shown,
-        required=_is_required(param, rule, marked=marked),
+        required=bool(required),
         default=default,
         options=options,
         source=source or _SOURCES_BY_KIND.get(kind),
@@ -455,19 +452,6 @@ def _options_and_default(
     if not (options or kind):
         options = descriptions.read_flag(text, default)
     return options, default
-
-
-def _described_bounds(name: str, text: str, kind: Kind) -> tuple[float | None, float | None]:
-    if kind in {Kind.INTEGER, Kind.NUMBER}:
-        return descriptions.read_bounds(name, text, whole=kind is Kind.INTEGER)
-    return NO_BOUNDS
-
-
-def _is_required(param: Param, rule: descriptions.Rule | None, *, marked: bool) -> bool:
-    # The marker counts only if the listing has no `required` flag, which no other sentence switches off.
-    if param.required is None:
-        return marked and rule is None
-    return param.required and not (rule and rule[2])
 
 
 def _evidence(

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
 from functools import cache, cached_property, partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -35,9 +34,11 @@ def _whole(value: object) -> int:
         return 0
 
 
-def _flag(value: object) -> bool:
+def _flag(value: object) -> bool | None:
     if isinstance(value, str):
         return value.strip().casefold() in {"true", "yes", "1"}
+    if value is None:
+        return None
     return bool(value)
 
 
@@ -45,8 +46,8 @@ def _flag(value: object) -> bool:
 _READERS: dict[str, Callable[[Any], Any]] = {
     "str": lambda value: "" if value is None else str(value),
     "int": _whole,
-    "bool": _flag,
-    "bool | None": lambda value: None if value is None else _flag(value),
+    "bool": lambda value: bool(_flag(value)),
+    "bool | None": _flag,
     "tuple[Param, ...]": lambda params: tuple(map(Param.read, params)),
     "Any": lambda value: value,
 }
@@ -200,13 +201,19 @@ class Function(_CatalogEntry, frozen=True, kw_only=True):
     @property
     def about(self) -> str:
         """The description, and first of all whether a run changes data."""
-        return " ".join(filter(None, [CHANGES_DATA * self.changes_data, self.description]))
+        if self.changes_data:
+            return f"{CHANGES_DATA} {self.description}".strip()
+        return self.description
 
     @property
     def notes(self) -> str:
         """Whether a run changes data, and whether its catalog advises against it."""
-        is_deprecated = self.description.startswith(DEPRECATED)
-        return " ".join([CHANGES_DATA] * self.changes_data + [DEPRECATED] * is_deprecated)
+        notes = []
+        if self.changes_data:
+            notes.append(CHANGES_DATA)
+        if self.description.startswith(DEPRECATED):
+            notes.append(DEPRECATED)
+        return " ".join(notes)
 
     @property
     def synthetic(self) -> bool:
@@ -247,12 +254,11 @@ class Catalog:
         """What can't be run, with the reason."""
         self.names = [function.name for function in self.functions]
         long = identifiers(self.names, lower=True)
-        named = zip(self.functions, long, strict=True)
         short = [
-            _identifier(function.short_name, lower=True) if function.short_name else slug
-            for function, slug in named
+            function.short_name and _identifier(function.short_name, lower=True)
+            for function in self.functions
         ]
-        uses = Counter([*long, *short])
+        uses = Counter([*long, *short, ""])  # no short name is of no function
         self.slugs = tuple(
             brief if uses[brief] == 1 else slug for brief, slug in zip(short, long, strict=True)
         )
@@ -304,7 +310,11 @@ class Catalog:
         typed = [*filter(None, map(folded, words.split()))]
         told = [word for word in dict.fromkeys(typed) if word not in _FILLERS] or typed
         wanted = [*map(self._meant, told)]
-        hits = self._hits(wanted)
+        # Which of the words each function contains, in any of their forms.
+        hits = [
+            [any(word in name or word in texts for word in words) for words in wanted]
+            for name, texts in self.search_texts
+        ]
         most = max(map(sum, hits), default=0)
         if 2 * most < len(wanted):
             return []
@@ -330,13 +340,6 @@ class Catalog:
         if len(places) < _ENOUGH and not any(map(is_named, places)):
             places = [at for at, hit in enumerate(hits) if 2 * sum(hit) >= len(wanted)]
         return [*map(self.functions.__getitem__, sorted(places, key=place))]
-
-    def _hits(self, wanted: Sequence[Sequence[str]]) -> list[list[bool]]:
-        """Return for each function which of the words it contains, in any of their forms."""
-        return [
-            [any(word in name or word in texts for word in words) for words in wanted]
-            for name, texts in self.search_texts
-        ]
 
     def add_synonyms(self, synonyms: Mapping[str, Sequence[str]]) -> None:
         """Search for other words, too, where one of these is searched."""
@@ -394,16 +397,19 @@ def identifiers(names: Sequence[str], *, lower: bool = False) -> tuple[str, ...]
 def _identifier(name: str, *, lower: bool) -> str:
     # NFKC, as Python itself compares identifiers.
     plain = unicodedata.normalize("NFKC", name[:LONGEST])
+    begin = "p"
     if lower and name.isalnum():  # listOrders, as an OpenAPI document may name it
         plain = _CAMEL.sub("_", plain)
     if lower:
+        begin = "f"
         plain = plain.lower()
     plain = "".join(char if f"a{char}".isidentifier() else "_" for char in plain)
     plain = re.sub("_+", "_", plain).strip("_") or "unnamed"
     if not plain.isidentifier():  # it starts with a digit or the like
-        plain = f"f_{plain}" if lower else f"p_{plain}"
-    is_keyword = keyword.iskeyword(plain) or (lower and keyword.issoftkeyword(plain))
-    return f"{plain}_" if is_keyword else plain
+        plain = f"{begin}_{plain}"
+    if keyword.iskeyword(plain) or (lower and keyword.issoftkeyword(plain)):
+        return f"{plain}_"
+    return plain
 
 
 def parse_listing(data: bytes, *, takes_json: bool = False) -> Catalog:
@@ -434,9 +440,8 @@ def parse_listing(data: bytes, *, takes_json: bool = False) -> Catalog:
             function = function.changed(params=tuple(encoded))
         functions.append(function)
     if skipped:
-        warn(
-            f"Left out {skipped:,} unnamed {'entry' if skipped == 1 else 'entries'} of the listing."
-        )
+        noun = "entry" if skipped == 1 else "entries"
+        warn(f"Left out {skipped:,} unnamed {noun} of the listing.")
     return Catalog(functions)
 
 
@@ -444,23 +449,21 @@ def _has_name(entry: object) -> bool:
     return isinstance(entry, dict) and bool(only(str, entry.get("name")).strip())
 
 
-def _has_params(entry: JsonObject) -> bool:
-    return isinstance(entry.get("params"), list)
-
-
 def _named(entries: list[Any]) -> list[JsonObject]:
     """Return the entries with a name, by sort value; one without has its position as such."""
-    values = {at: entry.get("sortValue") for at, entry in enumerate(entries) if _has_name(entry)}
-    return [
-        entries[at]
-        for at in sorted(values, key=lambda at: at if values[at] is None else _whole(values[at]))
-    ]
+    places = {}
+    for at, entry in enumerate(entries):
+        if _has_name(entry):
+            value = entry.get("sortValue")
+            places[at] = at if value is None else _whole(value)
+    return [entries[at] for at in sorted(places, key=places.__getitem__)]
 
 
 def _other_kind(document: Any) -> str:
     """Return what a reply without parameters looks like if another kind of source sent it."""
-    inside = document.values() if isinstance(document, dict) else [document]
-    parts = [document, *chain.from_iterable(only(list, part) for part in inside)]
+    parts = [document]
+    for part in [document, *only(dict, document).values()]:
+        parts += only(list, part)
     keys = set().union(*(only(dict, part) for part in parts))
     return next((kind for key, kind in _KINDS_BY_KEY.items() if key in keys), "")
 
@@ -469,13 +472,21 @@ def _entries(listing: object) -> list[Any]:
     """Return an array, or the one array of function-like objects under any key of an object, or two keys deep."""
     if isinstance(listing, list):
         return listing
-    members = [*only(dict, listing).values()]
-    inner = [value for member in members for value in only(dict, _unwrapped(member)).values()]
+    members = [*map(_unwrapped, only(dict, listing).values())]
+    inner = [_unwrapped(value) for member in members for value in only(dict, member).values()]
     arrays: list[list[Any]] = []
     for values in (members, inner):
-        arrays += [array for value in values if (array := _array(value)) is not None]
-        if functions := _of_functions(arrays):
-            return functions
+        arrays += filter(_is_array, values)
+        named = [array for array in arrays if any(map(_has_name, array))]
+        # Groups have names too, but no parameters.
+        with_params = [
+            array
+            for array in named
+            if any(isinstance(entry.get("params"), list) for entry in array)
+        ]
+        for few in (named, with_params):
+            if len(few) == 1:
+                return few[0]
     if len(arrays) == 1:
         return arrays[0]
     raise ProtocolError(
@@ -484,21 +495,11 @@ def _entries(listing: object) -> list[Any]:
     )
 
 
-def _of_functions(arrays: list[list[Any]]) -> list[Any]:
-    """Return the only array of objects with names, else the only one with parameters too, which groups have not."""
-    named = [array for array in arrays if any(map(_has_name, array))]
-    with_params = [array for array in named if any(map(_has_params, array))]
-    return next((few[0] for few in (named, with_params) if len(few) == 1), [])
+def _is_array(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
 
 
-def _array(value: object) -> list[Any] | None:
-    value = _unwrapped(value)
-    if isinstance(value, list) and all(isinstance(entry, dict) for entry in value):
-        return value
-    return None
-
-
-def _unwrapped(value: object) -> object:
+def _unwrapped(value: Any) -> Any:
     """Return a value, or the JSON that a text of it holds."""
     if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
         with suppress(ProtocolError):  # of text that only starts like JSON

@@ -15,7 +15,7 @@ from jupyter_funcs.core.errors import ReplyTooLargeError
 from jupyter_funcs.core.text import distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from jupyter_funcs.core.json_decoding import Values
 
@@ -36,7 +36,7 @@ _KINDS: dict[str, set[type]] = {
     "bool": {bool},
 }
 # What stands for null in an array of the kind; those of other kinds hold None.
-_FILL = {"float": np.float64("nan"), "int": np.int64(0), "bool": np.False_}
+FILL: dict[str, Any] = {"float": np.float64("nan"), "int": np.int64(0), "bool": np.False_}
 # Arrays of these kinds can't hold nulls, so a mask does.
 _MASKED = {"int", "bool"}
 
@@ -100,25 +100,24 @@ def packed(values: Sequence[Any]) -> Column:
     kind = next((kind for kind, own in _KINDS.items() if types <= own), "object")
     if kind == "text":
         return Column(kind, _pack_texts(values))
-    if kind not in _FILL:
+    if kind not in FILL:
         return Column(kind, objects(values))
-    dtype = _FILL[kind].dtype
+    dtype = FILL[kind].dtype
     with suppress(OverflowError):  # an integer beyond 64 bit
         if not has_nulls:
             return Column(kind, np.fromiter(values, dtype, len(values)))
         data = objects(values)
         missing = pd.isna(data)
-        data[missing] = _FILL[kind]
+        data[missing] = FILL[kind]
         return Column(kind, data.astype(dtype), missing)
     return Column("object", objects(values))
 
 
 def joined(parts: Sequence[Column]) -> Column:
     """Concatenate columns."""
-    kinds = {part.kind for part in parts} - {"null"}
-    if len(kinds) > 1:
+    kind, *others = {part.kind for part in parts} - {"null"} or {"null"}
+    if others:
         return packed([*chain.from_iterable(part.to_list() for part in parts)])
-    kind = kinds.pop() if kinds else "null"
     data = [part.data if part.kind == kind else nulls(kind, len(part)) for part in parts]
     if kind == "text":
         return Column(kind, join_texts(data))
@@ -143,7 +142,7 @@ def join_texts(parts: Sequence[Any]) -> Any:
 
 def nulls(kind: str, rows: int) -> Any:
     """Return the array of a column with nothing but nulls."""
-    values = np.full(rows, _FILL.get(kind))
+    values = np.full(rows, FILL.get(kind))
     if kind == "text":
         return pd.array(values, dtype=texts_dtype())
     return values
@@ -183,6 +182,11 @@ def are_objects(values: Collection[Any]) -> bool:
 def objects(values: Sequence[Any]) -> Array:
     """Return an array of Python objects."""
     return np.fromiter(values, dtype=object, count=len(values))
+
+
+def mapped(convert: Callable[[Any], Any], values: Iterable[Any]) -> list[Any]:
+    """Return converted values; null stays null."""
+    return [None if value is None else convert(value) for value in values]
 
 
 def _pack_texts(values: Sequence[Any]) -> Any:
@@ -232,8 +236,12 @@ def labelled(frame: pd.DataFrame) -> pd.DataFrame:
 
 def named_by_texts(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame whose columns are named by texts, of which none are equal."""
-    labels: Collection[Any] = frame.columns
-    names = [
-        " ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in labels
-    ]
+    names = [*map(label_text, frame.columns)]
     return frame.set_axis([*distinct(names, "{}.{}", 1)], axis=1)
+
+
+def label_text(label: Any) -> str:
+    """Return the name of a column as text; one of several levels with blanks between them."""
+    if isinstance(label, tuple):
+        return " ".join(map(str, label))
+    return str(label)

@@ -96,9 +96,11 @@ def _warn_of_more(rows: int, more: Following) -> None:
 
 def _beside(page: Page) -> JsonObject:
     """Return what is beside the rows of a reply, and warn of rows that are not in its table."""
-    attrs: dict[str, Any] = {"page": _rounded(page.beside)} if page.beside else {}
+    attrs: JsonObject = {}
+    if page.beside:
+        attrs["page"] = _rounded(page.beside)
     if page.others:
-        others = {name: _rounded(rows) for name, rows in page.others.items()}
+        others: JsonObject = _rounded(page.others)
         sizes = {name: f"{len(rows):,} rows" for name, rows in others.items()}
         attrs["beside"] = {
             name: rows if len(json.dumps(rows)) <= _MOST_BESIDE else sizes[name]
@@ -149,9 +151,9 @@ def _raise_error(envelope: JsonObject) -> None:
     error = envelope.get("error")
     if error is not None:
         reason = _reason(error)
-        # Some services already write that the function failed.
-        text = reason if " failed: " in reason else f"The function failed: {reason}"
-        raise FunctionError(text, "Check its arguments first.")
+        if " failed: " not in reason:  # as some services already write
+            reason = f"The function failed: {reason}"
+        raise FunctionError(reason, "Check its arguments first.")
 
 
 def _is_bare_envelope(document: Any) -> bool:
@@ -337,9 +339,13 @@ class ListedReply:
         for name in path:
             schema = schema["properties"][name]
         is_list = schema.get("type") == "array"
-        row = schema.get("items", {}) if is_list else schema
+        row = schema
+        if is_list:
+            row = schema.get("items", {})
         has_members = row.get("type") == "object"
-        parts = list(_parts(row)) if has_members else [(RESULT, row, False)]
+        parts = [(RESULT, row, False)]
+        if has_members:
+            parts = list(_parts(row))
         return cls(
             path=path,
             is_record=has_members and not is_list,
@@ -377,15 +383,12 @@ class ListedReply:
             return page_at(document, self.path, rows)
         return None
 
-    def _is_listed(self, table: Table, page: Page, *, in_envelope: bool) -> bool:
-        is_as_listed = in_envelope or isinstance(page.rows, dict) == self.is_record
-        return page.path == self.path and table.shape in _LISTED and is_as_listed
-
     def fitted(
         self, table: Table, page: Page, *, in_envelope: bool
     ) -> tuple[Table, dict[str, Listed]]:
         """Return a table without what its columns stand for, and their types; none if it isn't the declared one."""
-        if not self._is_listed(table, page, in_envelope=in_envelope):
+        is_as_listed = in_envelope or isinstance(page.rows, dict) == self.is_record
+        if not (is_as_listed and page.path == self.path and table.shape in _LISTED):
             return table, {}
         named = dict(zip(table.names, table.columns, strict=True))
         empty = {name for name in self.objects & named.keys() if named[name].kind == "null"}
@@ -405,7 +408,9 @@ class ListedReply:
     def attrs(self, frame: pd.DataFrame) -> JsonObject:
         """Return what is said of the columns of a frame."""
         notes = _Notes({name: self.notes[name] for name in frame.columns if name in self.notes})
-        return {"columns": notes} if notes else {}
+        if notes:
+            return {"columns": notes}
+        return {}
 
 
 def _has_decimals(columns: Mapping[str, Declared]) -> bool:
@@ -441,7 +446,9 @@ def _sample(schema: JsonObject, levels: int) -> Any:
         return {
             name: _sample(part, levels - 1) for name, part in schema.get("properties", {}).items()
         }
-    return [None] if kind == "array" else _SAMPLES.get(kind)
+    if kind == "array":
+        return [None]
+    return _SAMPLES.get(kind)
 
 
 def _parts(
@@ -461,9 +468,9 @@ def _listed(part: JsonObject, is_required: bool) -> Listed:  # noqa: FBT001  # a
     if kind == "str" and ("date" in form or "time" in form):
         kind = "any"
     options = tuple(part.get("enum", ()))
-    return Listed(
-        "category" if options else kind, part.get("nullable"), options, is_required=is_required
-    )
+    if options:
+        kind = "category"
+    return Listed(kind, part.get("nullable"), options, is_required=is_required)
 
 
 class AllPages:
@@ -500,7 +507,7 @@ class AllPages:
         self.more = following(page, headers)
         self.number += 1
         self.size += len(reply)
-        self._rows += page.rows if isinstance(page.rows, list) else []
+        self._rows += only(list, page.rows)
         if self.number > 1 and not page.rows:
             self.more = None
         return ""
@@ -551,16 +558,20 @@ def page_to_frame(  # noqa: PLR0913  # what decides how a reply is read
             declaration = _declaration(body)
             if declaration:
                 body = decoded_text(body["data"], strict=strict)
-            page = Page(body) if envelope or declaration else _page(body, listed)
+            page = Page(body)
+            if not (envelope or declaration):
+                page = _page(body, listed)
             rows = page.rows
             if not envelope and _in_one_row(rows):
                 rows = [rows]
             table = as_table(rows, len(reply))
         except RecursionError as error:
             raise too_deep("reply") from error
-        attrs = {"shape": "lines" if lines else table.shape, **_beside(page)}
+        attrs = {"shape": table.shape, **_beside(page)}
         if page.is_found:
             attrs["shape"] = "page"
+        elif lines:
+            attrs["shape"] = "lines"
         if more := following(page, headers):
             _warn_of_more(len(page.rows), more)
             attrs["more"] = more.word
@@ -586,18 +597,20 @@ def _body(reply: bytes | str, *, strict: bool, lines: bool, envelope: bool) -> A
         body = _long(reply)
         if body is not None:
             return body
-    return (body_of if envelope else decode)(reply, strict=strict)
+    if envelope:
+        return body_of(reply, strict=strict)
+    return decode(reply, strict=strict)
 
 
 def _text(reply: Any) -> bytes | str:
-    if isinstance(reply, bytearray | memoryview):
+    if isinstance(reply, bytes | bytearray | memoryview):
         return bytes(reply)
-    if not isinstance(reply, bytes | str):
-        raise ArgumentError(
-            f"to_frame takes the bytes or the text of a reply, not {type(reply).__name__}.",
-            "Pass it as received, before decoding the JSON.",
-        )
-    return reply if isinstance(reply, bytes) else str(reply)
+    if isinstance(reply, str):
+        return str(reply)
+    raise ArgumentError(
+        f"to_frame takes the bytes or the text of a reply, not {type(reply).__name__}.",
+        "Pass it as received, before decoding the JSON.",
+    )
 
 
 def _long(reply: bytes | str) -> Any:
@@ -636,12 +649,12 @@ class _Declaration:
             frame.index.name = None
         return frame
 
-    def readable(self) -> dict[str, Declared | None]:
-        """Return the declarations by column; ``None``, with a warning, for an unknown type."""
-        columns: dict[str, Declared | None] = {**self.columns}
+    def readable(self) -> dict[str, Declared]:
+        """Return the declarations by column, with a warning in place of an unknown type."""
+        columns = {**self.columns}
         for name, column in self.columns.items():
             if column.kind not in DECLARED or column.kind in _OF_CALLERS:
-                columns[name] = None
+                columns[name] = _UNDECLARED
                 kind = quote(column.kind)
                 warn(
                     f"The reply declares column {quote(name)} as {kind}, an unknown type: ignored."
@@ -687,7 +700,9 @@ def _table_schema(fields: list[JsonObject], keys: Any, attrs: JsonObject) -> _De
 
 def _declared(column: JsonObject) -> Declared:
     nullable = column.get("nullable")
-    return Declared(str(column["type"]), nullable if isinstance(nullable, bool) else None)
+    if not isinstance(nullable, bool):
+        nullable = None
+    return Declared(str(column["type"]), nullable)
 
 
 def _index(table: Table) -> pd.Index[Any]:
@@ -700,7 +715,7 @@ def _index(table: Table) -> pd.Index[Any]:
     return labels
 
 
-def frame_of(table: Table, declared: Mapping[str, Declared | None]) -> pd.DataFrame:
+def frame_of(table: Table, declared: Mapping[str, Declared]) -> pd.DataFrame:
     """Return the frame of a table, some of whose columns are declared."""
     named = list(zip(table.names, table.columns, strict=True))
     # Declared columns first, in the declared order and with absent ones, then the others.
@@ -711,9 +726,10 @@ def frame_of(table: Table, declared: Mapping[str, Declared | None]) -> pd.DataFr
     arrays = {}
     contradicting: list[str] = []
     for unique, (name, column) in zip(names, named, strict=True):
-        kind = declared.get(name) or _UNDECLARED
-        is_rounded = column.kind == "object" and is_exact.get() and kind.kind != "decimal"
-        values = packed(_rounded(column.to_list())) if is_rounded else column
+        kind = declared.get(name, _UNDECLARED)
+        values = column
+        if column.kind == "object" and is_exact.get() and kind.kind != "decimal":
+            values = packed(_rounded(column.to_list()))
         array = kind.array(name, values)
         if array is None:
             contradicting.append(f"{quote(name)} ({kind.kind})")

@@ -25,10 +25,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from jupyter_funcs.core.files import create_locked, finish, open_regular
-from jupyter_funcs.frames.columns import frame_from, objects
+from jupyter_funcs.frames.columns import frame_from, mapped, objects
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
     from pathlib import Path
 
     from jupyter_funcs.core.json_decoding import JsonObject
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _JSON = "object of JSON"
 _BYTES = "object of bytes"
 _DECIMALS = "object of decimals"
+# What reads the objects of a kind.
+_OBJECTS: dict[str, Callable[[Any], Any]] = {_JSON: json.loads, _BYTES: bytes, _DECIMALS: Decimal}
 _CATEGORY = "category "
 _OF_JSON = {dict, list, str, int, float, bool, type(None)}
 _INDEX = "__index_{}__"
@@ -75,13 +77,17 @@ def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, pd.RangeIndex]:
     if not set(map(type, names)) <= {str} or len(set(names)) < len(names):
         raise NotStorableError("its column names are not unique strings")
     index = frame.index
-    rows = index if isinstance(index, pd.RangeIndex) else pd.RangeIndex(len(frame))
+    rows = pd.RangeIndex(len(frame))
+    levels = {}
+    if isinstance(index, pd.RangeIndex):
+        rows = index
+    else:
+        levels = {_INDEX.format(at): index.get_level_values(at) for at in range(index.nlevels)}
     titles: list[Any] = list(index.names)
     if not set(map(type, titles)) <= {str, type(None)}:
         raise NotStorableError("the name of its index is not a string")
     bare = frame.copy(deep=False)
     bare.attrs = {}  # pandas deep-copies attrs each time a column is selected
-    levels = {} if rows is index else _levels(index)
     if not levels.keys().isdisjoint(names):
         raise NotStorableError("a column has the name of an index level")
     columns = {name: bare[name] for name in names} | levels
@@ -90,10 +96,6 @@ def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, pd.RangeIndex]:
     named = tuple(zip(titles, map(kinds.pop, levels), strict=False))  # without levels, none
     table = pa.table({name: array for name, (_, array) in encoded.items()})
     return table, Layout(tuple(kinds.items()), named), rows
-
-
-def _levels(index: pd.Index[Any]) -> dict[str, pd.Index[Any]]:
-    return {_INDEX.format(at): index.get_level_values(at) for at in range(index.nlevels)}
 
 
 def from_arrow(
@@ -149,17 +151,16 @@ def _encoded(name: str, values: pd.Series[Any] | pd.Index[Any]) -> tuple[str, An
     if kind == "object":
         return _encoded_objects(name, list(values))
     if isinstance(dtype, pd.StringDtype):
-        is_nullable = dtype.na_value is pd.NA
-        return f"string[{dtype.storage}]" if is_nullable else kind, pa.array(
-            values.array, type=pa.large_string()
-        )
+        if dtype.na_value is pd.NA:
+            kind = f"string[{dtype.storage}]"
+        return kind, pa.array(values.array, type=pa.large_string())
     if _is_of_arrow(values):
         # NaN is stored as null, so that other tools skip it; it reads back as NaN.
         return kind, pa.array(values, from_pandas=True)
     if isinstance(dtype, np.dtype) and dtype.kind == "M":
-        return kind, pa.array(
-            values.astype("datetime64[ms]") if kind == "datetime64[s]" else values
-        )
+        if kind == "datetime64[s]":
+            values = values.astype("datetime64[ms]")
+        return kind, pa.array(values)
     if isinstance(dtype, pd.CategoricalDtype) and isinstance(
         dtype.categories.dtype, pd.StringDtype
     ):
@@ -173,23 +174,16 @@ def _encoded_objects(name: str, values: list[Any]) -> tuple[str, Any]:
     if bytes in kinds and kinds <= {bytes, type(None)}:
         return _BYTES, pa.array(values, type=pa.large_binary())
     if Decimal in kinds and kinds <= {Decimal, type(None)}:
-        return _DECIMALS, pa.array(
-            [None if value is None else str(value) for value in values], pa.large_string()
-        )
+        return _DECIMALS, pa.array(mapped(str, values), type=pa.large_string())
     if kinds <= _OF_JSON:
         with suppress(TypeError, ValueError, RecursionError):
-            texts = [None if value is None else json.dumps(value) for value in values]
-            return _JSON, pa.array(texts, type=pa.large_string())
+            return _JSON, pa.array(mapped(json.dumps, values), type=pa.large_string())
     raise NotStorableError(f"column {name!r} holds objects that JSON has no type for")
 
 
 def _decoded(kind: str, column: pa.ChunkedArray) -> Any:
-    if kind == _JSON:
-        return objects([None if text is None else json.loads(text) for text in column.to_pylist()])
-    if kind == _BYTES:
-        return objects(column.to_pylist())
-    if kind == _DECIMALS:
-        return objects([None if text is None else Decimal(text) for text in column.to_pylist()])
+    if read := _OBJECTS.get(kind):
+        return objects(mapped(read, column.to_pylist()))
     if kind.startswith(_CATEGORY):
         texts, is_ordered, *options = json.loads(kind.removeprefix(_CATEGORY))
         categories: Any = pd.array(options, texts)
@@ -256,14 +250,19 @@ class Segment:
     ) -> dict[str, pd.DataFrame]:
         """Return some of the results by key, with all columns or those named here; raises one of `BROKEN`."""
         results = [self.results[at] for at in positions]
-        layout = self.layout if columns is None else self.layout.select(columns)
-        # Arrow can't select a column whose name contains a null character.
-        selects = columns is not None and not any("\0" in name for name in layout.names)
-        table, starts, attrs = self._read(positions, layout.names if selects else None)
+        layout = self.layout
+        names = None
+        if columns is not None:
+            layout = layout.select(columns)
+            # Arrow can't select a column whose name contains a null character.
+            if not any("\0" in name for name in layout.names):
+                names = layout.names
+        table, starts, attrs = self._read(positions, names)
         rows = [result.rows for result in results]
         frames = from_arrow(table, layout, list(zip(starts, rows, strict=True)))
         for frame, about in zip(frames, attrs, strict=True):
-            frame.attrs = {"funcs": about} if about else {}
+            if about:
+                frame.attrs["funcs"] = about
         return {result.key: frame for result, frame in zip(results, frames, strict=True)}
 
     def tables(

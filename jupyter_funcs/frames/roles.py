@@ -14,12 +14,14 @@ import pandas as pd
 
 from jupyter_funcs.core.coded import Coded, applied, literal, step
 from jupyter_funcs.core.text import clip, distinct, folded, inert
+from jupyter_funcs.frames.columns import label_text
 
 if TYPE_CHECKING:
     Series = pd.Series[Any]
     from collections.abc import Callable, Iterable
 
     from jupyter_funcs.core.coded import Operation
+    from jupyter_funcs.core.json_decoding import JsonObject
 
 NO_VALUE = "(none)"  # the category of rows without one
 _PANDAS = Coded(pd, "pd")
@@ -130,20 +132,15 @@ class ChartColumn:
     @property
     def filled(self) -> Series:
         """The categories of all rows."""
-        named = [
-            *self.data.cat.categories,
-            *([] if NO_VALUE in self.data.cat.categories else [NO_VALUE]),
-        ]
-        return self.data.cat.set_categories(named).fillna(NO_VALUE)
+        named = dict.fromkeys([*self.data.cat.categories, NO_VALUE])
+        return self.data.cat.set_categories([*named]).fillna(NO_VALUE)
 
     @property
     def varies(self) -> bool:
         """Whether there are several times, categories or periods."""
-        return (
-            self.distinct > 1
-            if self.data.dtype == "category"
-            else bool(self.data.min() < self.data.max())
-        )
+        if self.data.dtype == "category":
+            return self.distinct > 1
+        return bool(self.data.min() < self.data.max())
 
 
 def flat(frame: pd.DataFrame) -> pd.DataFrame:
@@ -154,20 +151,25 @@ def flat(frame: pd.DataFrame) -> pd.DataFrame:
 
 def flattening(frame: pd.DataFrame) -> list[Operation]:
     """Return the steps that make a frame flat."""
-    steps = [step("reset_index", allow_duplicates=True)] if has_labels(frame) else []
+    steps = []
+    if has_labels(frame):
+        steps.append(step("reset_index", allow_duplicates=True))
     columns = applied(frame.head(0), steps).columns
     names = _names(columns)
-    return steps if names == list(columns) else [*steps, step("set_axis", names, axis=1)]
+    if names != list(columns):
+        steps.append(step("set_axis", names, axis=1))
+    return steps
 
 
 def read(frame: pd.DataFrame, about: str, most: int) -> list[ChartColumn]:
     """Return the columns of a flat frame, of each type at most the first `most`; measures with other values last."""
-    in_percent = is_in_percent("", about)
     kinds = pd.Series([dtype.kind for dtype in frame.dtypes], dtype=object)
     taken = np.flatnonzero(kinds.groupby(kinds).cumcount() < most)
     columns = [_column(frame.iloc[:, int(at)].reset_index(drop=True)) for at in taken]
     columns.sort(key=lambda column: column.role is Role.MEASURE and bool(column.note))
-    return [replace(column, percent=False) if in_percent else column for column in columns]
+    if is_in_percent("", about):
+        return [replace(column, percent=False) for column in columns]
+    return columns
 
 
 def are_days(times: Series) -> bool:
@@ -239,16 +241,17 @@ def is_fraction(column: Series, name: object, about: str = "") -> bool:
 def _names(labels: pd.Index[Any]) -> list[str]:
     names: list[str] = []
     for at, label in enumerate(labels):
-        text = " ".join(map(str, label)) if isinstance(label, tuple) else str(label)
-        names.append(clip(inert(text), _LONGEST_NAME).strip() or f"column {at + 1}")
+        text = clip(inert(label_text(label)), _LONGEST_NAME)
+        names.append(text.strip() or f"column {at + 1}")
     return list(distinct(names, "{} ({})", 2))
 
 
 def _column(values: Series) -> ChartColumn:
-    name, ref = str(values.name), f"{FRAME}[{literal(values.name)}]"
+    name = str(values.name)
+    coded = Coded(values, f"{FRAME}[{literal(values.name)}]")
     try:
         kind = pd.api.types.infer_dtype(values, skipna=True)
-        return _BY_KIND.get(kind, _number)(name, Coded(values, ref))
+        return _BY_KIND.get(kind, _number)(name, coded)
     except (
         TypeError,
         ValueError,
@@ -258,7 +261,7 @@ def _column(values: Series) -> ChartColumn:
         NotImplementedError,
     ):
         # A type of another library, or values that cannot be compared or counted.
-        return _nothing(name, Coded(values, ref))
+        return _nothing(name, coded)
 
 
 def _nothing(name: str, values: Coded, role: Role = Role.NONE) -> ChartColumn:
@@ -266,29 +269,24 @@ def _nothing(name: str, values: Coded, role: Role = Role.NONE) -> ChartColumn:
 
 
 def _dates(name: str, values: Coded) -> ChartColumn:
-    zones = any(
-        getattr(value, "tzinfo", None) is not None for value in values.value.dropna().head(100)
-    )
-    return _time(
-        name, _PANDAS.to_datetime(values, errors="coerce", **{"utc": True} if zones else {})
-    )
-
-
-def _spans(name: str, values: Coded) -> ChartColumn:
-    return _time(name, values.dt.to_timestamp())
+    options = {}
+    if any(getattr(value, "tzinfo", None) for value in values.value.dropna().head(100)):
+        options["utc"] = True
+    return _time(name, _PANDAS.to_datetime(values, errors="coerce", **options))
 
 
 def _time(name: str, values: Coded) -> ChartColumn:
     if not isinstance(values.value.dtype, np.dtype | pd.DatetimeTZDtype):  # of Arrow
         values = _PANDAS.to_datetime(values.astype(object))
     zone = getattr(values.value.dt, "tz", None)
+    note = ""
     if zone is not None:  # local time of the zone, unless an hour comes twice
         local = values.dt.tz_localize(None)
         if local.value.nunique() < values.value.nunique():
             zone = "UTC"
             local = values.dt.tz_convert(zone).dt.tz_localize(None)
         values = local
-    note = f"Times are those of {zone}." if zone else ""
+        note = f"Times are those of {zone}."
     return ChartColumn(name, Role.TIME, values.value.astype("datetime64[us]"), values.code, note)
 
 
@@ -297,8 +295,10 @@ def _number(name: str, values: Coded) -> ChartColumn:
     if kind not in "iuf":
         return _mixed(name, values)
     present = pd.Series(values.value.to_numpy(dtype=float, na_value=np.nan))
-    adds = kind == "f" or (kind in "iu" and present.abs().max() < _LARGEST_TO_SUM)
-    return _measure(name, Coded(present, values.code if adds else values.astype(float).code))
+    adds = kind == "f" or present.abs().max() < _LARGEST_TO_SUM
+    if not adds:
+        values = values.astype(float)
+    return _measure(name, Coded(present, values.code))
 
 
 def _mixed(name: str, values: Coded) -> ChartColumn:
@@ -307,8 +307,9 @@ def _mixed(name: str, values: Coded) -> ChartColumn:
     if present.map(_is_number).mean() >= 0.5:
         numbers = _PANDAS.to_numeric(values.astype(str), errors="coerce")
         return _measure(name, numbers, int(numbers.value[present.index].isna().sum()))
-    texts = present.map(lambda value: isinstance(value, str | int | float))
-    return (_text if texts.all() else _nothing)(name, values)
+    if all(isinstance(value, str | int | float) for value in present):
+        return _text(name, values)
+    return _nothing(name, values)
 
 
 def _is_number(value: Any) -> bool:
@@ -338,15 +339,19 @@ def _measure(name: str, values: Coded, skipped: int = 0) -> ChartColumn:
         percent = (
             not whole and not _SHARE.isdisjoint(words(name)) and bool(present.abs().max() <= 1)
         )
-    note = f"{skipped:,} of the values of {name} can't be drawn as numbers." if skipped else ""
+    note = ""
+    if skipped:
+        note = f"{skipped:,} of the values of {name} can't be drawn as numbers."
     return ChartColumn(name, Role.MEASURE, values.value, values.code, note, adds_up(name), percent)
 
 
 def _text(name: str, values: Coded) -> ChartColumn:
     texts = values.value.dropna().drop_duplicates()
     if all(isinstance(text, str) and _LIKE_A_DATE.fullmatch(text) for text in texts):
-        utc = {"utc": True} if any(text.endswith("Z") or "+" in text for text in texts) else {}
-        times = _PANDAS.to_datetime(values, format="ISO8601", errors="coerce", **utc)
+        options: JsonObject = {"format": "ISO8601", "errors": "coerce"}
+        if any(text.endswith("Z") or "+" in text for text in texts):
+            options["utc"] = True
+        times = _PANDAS.to_datetime(values, **options)
         if times.value[values.value.notna()].notna().all():
             return _time(name, times)
     return _named(name, values)
@@ -365,19 +370,21 @@ def _named(name: str, values: Coded) -> ChartColumn:
     labels = list(map(str, shown.cat.categories))
     if max(map(len, labels), default=0) > _LONGEST_VALUE:
         return _nothing(name, values)
-    periods = [labels[at] for at in order_of_periods(labels)] if of_time else []
-    shown = shown.cat.set_categories(
-        pd.Index(periods or labels, dtype=object), ordered=bool(periods)
-    )
-    return ChartColumn(name, Role.PERIOD if periods else Role.DIMENSION, shown, values.code)
+    role = Role.DIMENSION
+    if of_time and (order := order_of_periods(labels)):
+        role = Role.PERIOD
+        labels = [labels[at] for at in order]
+    categories = pd.Index(labels, dtype=object)
+    shown = shown.cat.set_categories(categories, ordered=role is Role.PERIOD)
+    return ChartColumn(name, role, shown, values.code)
 
 
 def order_of_periods(labels: Iterable[Any]) -> list[int]:
     """Return the positions of named periods in order of time; empty if a label names no period."""
     periods = []
     for label in labels:
-        period = period_parts(label) if isinstance(label, str) else None
-        if period is None:
+        period = isinstance(label, str) and period_parts(label)
+        if not period:
             return []
         periods.append(period)
     return sorted(range(len(periods)), key=periods.__getitem__)
@@ -388,8 +395,12 @@ def period_parts(text: str) -> tuple[int, str] | None:
     match = _PERIOD_FIRST.fullmatch(text) or _YEAR_FIRST.fullmatch(text)
     if match is None:
         return None
-    year = int(match["year"]) + 2000 * (len(match["year"]) == 2)
-    return (year, (match["part"] or "").upper()) if 1800 <= year <= 2300 else None
+    year = int(match["year"])
+    if len(match["year"]) == 2:
+        year += 2000
+    if not 1800 <= year <= 2300:
+        return None
+    return year, (match["part"] or "").upper()
 
 
 # By the kind that pandas infers from the values; others hold numbers, or a mixture.
@@ -400,6 +411,6 @@ _BY_KIND: dict[str, Callable[[str, Coded], ChartColumn]] = {
     "datetime": _dates,
     "datetime64": _time,
     "empty": partial(_nothing, role=Role.MEASURE),
-    "period": _spans,
+    "period": lambda name, values: _time(name, values.dt.to_timestamp()),
     "string": _text,
 }
