@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import calendar
 import datetime as dt
+import math
 import re
 from bisect import bisect_left
 from collections import Counter
@@ -16,7 +17,15 @@ from jupyter_funcs.catalog.fields import Field, Kind, listing_args
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, Messages
 from jupyter_funcs.core.json_decoding import Values, as_list
-from jupyter_funcs.core.text import clip, folded, inert, listed, meant, nearest, plural
+from jupyter_funcs.core.text import (
+    clip,
+    folded,
+    inert,
+    listed,
+    meant,
+    nearest,
+    plural,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -169,7 +178,12 @@ class Choices:
 
         def place(choice: Choice) -> int:
             value, label, _ = map(str.casefold, choice)
-            begins = value.startswith(wanted), label.startswith(wanted), f" {wanted}" in label, True
+            begins = (
+                value.startswith(wanted),
+                label.startswith(wanted),
+                f" {wanted}" in label,
+                True,
+            )
             return begins.index(True)
 
         hits = [
@@ -224,6 +238,8 @@ def _nearest_number(field: Field, text: str) -> str:
     try:
         number = float(text)
     except ValueError:
+        return ""
+    if math.isnan(number):
         return ""
     bound = field.bound_beyond(number)
     if bound is not None:
@@ -392,7 +408,11 @@ class FieldSource:
             slow.cancel()
 
     def _take(
-        self, args: Args, choices: Choices, missing: Sequence[str], trouble: str = ""
+        self,
+        args: Args,
+        choices: Choices,
+        missing: Sequence[str],
+        trouble: str = "",
     ) -> None:
         self.choices = choices
         self.missing = missing

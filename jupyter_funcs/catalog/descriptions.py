@@ -192,7 +192,11 @@ _BOUNDS = tuple(
     (re.compile(f"(?i){pattern}"), low, high)
     for pattern, low, high in (
         (rf"\b(?:between|range:?) {_INTEGER} (?:and|to) {_INTEGER}", 0, 0),
-        (rf"\b(?:from|range:?) {_INTEGER}(?: to |\s?(?:-|–|\.\.)\s?){_INTEGER}", 0, 0),
+        (
+            rf"\b(?:from|range:?) {_INTEGER}(?: to |\s?(?:-|–|\.\.)\s?){_INTEGER}",
+            0,
+            0,
+        ),
         (
             rf"{_CLAUSE}(?:at least|min(?:imum)?(?: value)?{_LIMIT}|not less than|no less than) {_INTEGER}",
             0,
@@ -328,7 +332,10 @@ def _one_by_one(text: str) -> Iterator[Iterable[str]]:
 def _announced(text: str) -> list[str]:
     """Return the options at the start of a text that was announced as holding them."""
     if _QUOTED_WORD.match(text):
-        words = next((pattern.findall(text) for pattern in _EXPLAINED if pattern.match(text)), [])
+        words = next(
+            (pattern.findall(text) for pattern in _EXPLAINED if pattern.match(text)),
+            [],
+        )
         if run := _QUOTED_RUN.match(text):
             words = _QUOTED_WORD.findall(_NOTES.sub("", run[0]))
         return [word.rstrip(".,;") for word in words]
@@ -370,7 +377,8 @@ def read_default(text: str, options: Words) -> str | None:
     for lead in re.finditer(_DEFAULT_LEAD, text, re.IGNORECASE):  # default is Age Group
         for option in options:
             if re.match(
-                rf"(?i){re.escape(option)}(?!\w)", text[lead.end() : lead.end() + len(option) + 1]
+                rf"(?i){re.escape(option)}(?!\w)",
+                text[lead.end() : lead.end() + len(option) + 1],
             ):
                 return option
     return None
@@ -378,7 +386,10 @@ def read_default(text: str, options: Words) -> str | None:
 
 def read_source(text: str) -> str | None:
     """Return the name of the function that lists the valid values."""
-    return next((match[1].strip() for pattern in _SOURCES if (match := pattern.search(text))), None)
+    return next(
+        (match[1].strip() for pattern in _SOURCES if (match := pattern.search(text))),
+        None,
+    )
 
 
 def read_rule(

@@ -224,7 +224,10 @@ _KINDS_BY_NAME = (
     (Kind.SYMBOL, re.compile(r"symbol|ticker")),
     (Kind.PANEL, re.compile(r"panel(?:_?name)?")),
     # PeriodToDate and YearToDate are flags, not dates.
-    (Kind.TEXT, re.compile(r".*(?:year|quarter|month|week|period|season|life|[qmyw])_to_date")),
+    (
+        Kind.TEXT,
+        re.compile(r".*(?:year|quarter|month|week|period|season|life|[qmyw])_to_date"),
+    ),
     (Kind.DATE, re.compile(r"(?:.*_)?(?:start|end|from|to|begin|as_?of)?date")),
     (
         Kind.DATE,
@@ -502,7 +505,10 @@ def _kind(name: str, text: str, options: tuple[str, ...], declared: str) -> tupl
 def kind_of_name(name: str) -> Kind:
     """Return the kind of a parameter or column that its name alone suggests."""
     words = "_".join(_words(name)).casefold()
-    return next((kind for kind, pattern in _KINDS_BY_NAME if pattern.fullmatch(words)), Kind.TEXT)
+    return next(
+        (kind for kind, pattern in _KINDS_BY_NAME if pattern.fullmatch(words)),
+        Kind.TEXT,
+    )
 
 
 def _words(name: str) -> list[str]:

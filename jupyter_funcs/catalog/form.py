@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote as quote_url
 
 from jupyter_funcs.catalog.choices import Choices, texts_in
-from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name, part_named, with_parts
+from jupyter_funcs.catalog.fields import (
+    Evidence,
+    Field,
+    Kind,
+    by_name,
+    part_named,
+    with_parts,
+)
 from jupyter_funcs.catalog.schemas import text_of
 from jupyter_funcs.catalog.values import (
     UNSET,
@@ -485,7 +492,12 @@ class Form:
                 args[field.name] = value
 
     def take(
-        self, field: Field, entry: Any, variables: Values, args: Args, errors: Messages
+        self,
+        field: Field,
+        entry: Any,
+        variables: Values,
+        args: Args,
+        errors: Messages,
     ) -> None:
         """Add the argument of a field, if any value is valid, and the errors of its values and its parts."""
         wrong = {}
@@ -503,7 +515,12 @@ class Form:
                 errors[name] = [text]
 
     def _convert(
-        self, field: Field, entry: Any, variables: Values, args: Args, errors: Messages
+        self,
+        field: Field,
+        entry: Any,
+        variables: Values,
+        args: Args,
+        errors: Messages,
     ) -> None:
         """Add the argument of a field, if any value is valid, and the errors of several values."""
         if not isinstance(entry, Each):
@@ -536,7 +553,11 @@ class Form:
         """Add the dates in the wrong order, where the less certain of both is known to be a date by this evidence."""
         for name, field in self._by_name.items():
             earlier = self._by_name.get(field.not_before or "", field)
-            evidence = {field.evidence.get("kind"), earlier.evidence.get("kind"), Evidence.DECLARED}
+            evidence = {
+                field.evidence.get("kind"),
+                earlier.evidence.get("kind"),
+                Evidence.DECLARED,
+            }
             # A sweep combines every first date with every last one.
             first = max(texts_in(args.get(earlier.name)), default="")
             last = min(texts_in(args.get(name)), default="")

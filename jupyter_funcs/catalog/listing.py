@@ -20,7 +20,14 @@ import msgspec
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.errors import NotFoundError, ProtocolError
 from jupyter_funcs.core.json_decoding import JsonObject, Once, Values, only
-from jupyter_funcs.core.text import LONGEST, did_you_mean, distinct, folded, quote, spellings
+from jupyter_funcs.core.text import (
+    LONGEST,
+    did_you_mean,
+    distinct,
+    folded,
+    quote,
+    spellings,
+)
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
@@ -116,7 +123,11 @@ class Encoding(StrEnum):
 
 
 class _CatalogEntry(
-    msgspec.Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defaults=True
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    repr_omit_defaults=True,
 ):
     model_extra: dict[str, Any] = {}
 
@@ -247,7 +258,9 @@ class Catalog:
     """The functions of one user, by sort value and then in listing order."""
 
     def __init__(
-        self, functions: Iterable[Function], left_out: Iterable[tuple[str, str]] = ()
+        self,
+        functions: Iterable[Function],
+        left_out: Iterable[tuple[str, str]] = (),
     ) -> None:
         self.functions = tuple(functions)
         self.left_out = dict(left_out)
@@ -345,7 +358,10 @@ class Catalog:
         """Search for other words, too, where one of these is searched."""
         for word, others in synonyms.items():
             stem = _stem(folded(word))
-            self._synonyms[stem] = (*self._synonyms.get(stem, ()), *map(_stem, map(folded, others)))
+            self._synonyms[stem] = (
+                *self._synonyms.get(stem, ()),
+                *map(_stem, map(folded, others)),
+            )
 
     def _meant(self, word: str) -> Sequence[str]:
         """Return what to search for a word: its stem and synonyms, or if nothing has them, words like it."""
@@ -421,7 +437,8 @@ def parse_listing(data: bytes, *, takes_json: bool = False) -> Catalog:
     document = json_decoding.decode(data, what="listing")
     if other := _other_kind(document):
         raise ProtocolError(
-            f"The reply is {other}, not a listing of functions.", "Check the address and its kind."
+            f"The reply is {other}, not a listing of functions.",
+            "Check the address and its kind.",
         )
     entries = _entries(document)
     named = _named(entries)

@@ -11,7 +11,14 @@ from decimal import Decimal
 from functools import cache, partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_funcs.core.json_decoding import JsonObject, Once, Values, as_list, only, referred
+from jupyter_funcs.core.json_decoding import (
+    JsonObject,
+    Once,
+    Values,
+    as_list,
+    only,
+    referred,
+)
 from jupyter_funcs.core.text import TIMES, clip
 
 if TYPE_CHECKING:
@@ -57,7 +64,13 @@ _UNITS = ("x-unit", "x-units", "unit", "units")
 _DECIMAL = "^(?!^[-+.]*$)[+-]?0*"  # how pydantic's patterns of decimals begin
 MOST_PROPERTIES = 200  # of an object that is a group of fields; a larger one is one field
 _MOST_TEMPLATES = 3  # levels of objects in a template
-_BLANK: dict[str, Any] = {"string": "", "integer": 0, "number": 0, "boolean": False, "array": []}
+_BLANK: JsonObject = {
+    "string": "",
+    "integer": 0,
+    "number": 0,
+    "boolean": False,
+    "array": [],
+}
 _DEFINITIONS = ("$defs", "definitions")
 _ENDLESS: JsonObject = {"anyOf": []}  # in place of more parts than are read: any JSON value
 
@@ -179,7 +192,9 @@ class Schemas(Once):
                 inner = referred(ref, root)
             elif isinstance(parts := schema.pop("allOf", None), list):
                 inner = self.once(
-                    "parts", parts, lambda parts: reduce(self._merged, parts, JsonObject())
+                    "parts",
+                    parts,
+                    lambda parts: reduce(self._merged, parts, JsonObject()),
                 )
             else:
                 words = [word for word in ("anyOf", "oneOf") if _only_one(schema.get(word))]
@@ -197,7 +212,9 @@ class Schemas(Once):
         for word in own.keys() & other.keys() & {"enum", "type"}:
             # Once for two lists, which many parameters may share.
             both = self.once(
-                (word, id(other[word])), own[word], partial(self._common, word, other[word])
+                (word, id(other[word])),
+                own[word],
+                partial(self._common, word, other[word]),
             )
             if word == "type" and not both:
                 problem = (
@@ -275,7 +292,10 @@ def _with_parts(schema: Any, look_up: Callable[[Any], Any]) -> Iterator[JsonObje
         part = only(dict, schemas.pop(0))
         yield part
         parts = only(list, part.get("allOf"))[:_MOST_STEPS]
-        alternatives = [*_only_one(part.get("anyOf")), *_only_one(part.get("oneOf"))]
+        alternatives = [
+            *_only_one(part.get("anyOf")),
+            *_only_one(part.get("oneOf")),
+        ]
         referred_to = [look_up(part["$ref"])] if "$ref" in part else []
         schemas[:0] = [*referred_to, *parts, *alternatives]
     yield _ENDLESS
@@ -495,12 +515,20 @@ class ReplySchemas(Once):
         whole: JsonObject = {"properties": {}, "required": set()}
         for own in _with_parts(part, partial(referred, root=self._root)):
             if _is_union(own):
-                return {"properties": {}, "required": set(), "description": part.get("description")}
+                return {
+                    "properties": {},
+                    "required": set(),
+                    "description": part.get("description"),
+                }
             before = whole["properties"]
             whole = {
                 **own,
                 **whole,
-                "properties": {**before, **only(dict, own.get("properties")), **before},
+                "properties": {
+                    **before,
+                    **only(dict, own.get("properties")),
+                    **before,
+                },
             }
             whole["required"] |= _texts(own.get("required"))
             if _NULL in only(list, own.get("anyOf") or own.get("oneOf")):
@@ -540,7 +568,12 @@ def _validator() -> Any:
         return refer(validator, ref, instance, inside) or ()
 
     # A pattern of somebody else may take exponential time; what is additional depends on one too.
-    skipped = ("$dynamicRef", "pattern", "patternProperties", "unevaluatedProperties")
+    skipped = (
+        "$dynamicRef",
+        "pattern",
+        "patternProperties",
+        "unevaluatedProperties",
+    )
     additional = Draft202012Validator.VALIDATORS["additionalProperties"]
 
     def plain(validator: Any, allowed: Any, instance: Any, inside: Any) -> Iterable[Any]:
@@ -558,7 +591,11 @@ def _validator() -> Any:
         return require(validator, names, instance, inside) or ()
 
     # Alternatives of documents often overlap, and a person can't choose between them.
-    ours: dict[str, Any] = {"$ref": bounded, "additionalProperties": plain, "required": needed}
+    ours: JsonObject = {
+        "$ref": bounded,
+        "additionalProperties": plain,
+        "required": needed,
+    }
     ours["oneOf"] = Draft202012Validator.VALIDATORS["anyOf"]
     ours |= dict.fromkeys(skipped)
     return extend(Draft202012Validator, ours)  # type: ignore[no-untyped-call]  # jsonschema's

@@ -20,7 +20,10 @@ _TYPES: dict[Kind, tuple[Any, str]] = {
     Kind.NUMBER: (float, "float"),
     Kind.DATE: (dt.date | str, "date, or str as YYYY-MM-DD"),
     Kind.FILE: (str | Path | bytes, "path of a file, or bytes"),
-    Kind.JSON: (dict[str, Any] | list[Any] | str | float, "dict, list or JSON text"),
+    Kind.JSON: (
+        dict[str, Any] | list[Any] | str | float,
+        "dict, list or JSON text",
+    ),
 }
 _TEXT = (str, "str")
 _MOST_OPTIONS = 1000  # a longer Literal is slow in every editor

@@ -58,7 +58,11 @@ _AS_JSON = re.compile(rf"['\"]*{JSON_PREFIX}")
 _QUOTED_JSON = re.compile(rf"(['\"])({_AS_JSON.pattern}.*)\1", re.DOTALL)
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,4})?\s*", re.ASCII)
 # What no text spells, by what it is called; a call makes the value.
-CONSTANTS: dict[str, type] = {"null": type(None), "empty text": str, "empty list": list}
+CONSTANTS: dict[str, type] = {
+    "null": type(None),
+    "empty text": str,
+    "empty list": list,
+}
 # By the format of a JSON Schema: what most programs read, and an example.
 _READ = {
     "date-time": re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\d([Tt ]([01]\d|2[0-3]):[0-5]\d.*)?|\d{5,}"),
@@ -385,7 +389,10 @@ def accept_each(
         for value_of_run in values:
             try:
                 accepted = accept(
-                    field, value_of_run, validate=validate, hints=len(errors) < _MOST_ERRORS
+                    field,
+                    value_of_run,
+                    validate=validate,
+                    hints=len(errors) < _MOST_ERRORS,
                 )
                 valid.setdefault(key_of(accepted), accepted)
             except WrongValueError as error:
@@ -528,7 +535,10 @@ def _with_text(value: Any) -> Any:
 def _option(kind: Kind, value: Any, options: Choices, *, hints: bool) -> str:
     """Return the option that a value spells: exactly, or else in any case; True is a choice of Yes, No and Auto."""
     text = _comparable(kind, text_of(value))
-    for spelling in (text, {"true": "yes", "false": "no"}.get(text.strip().casefold(), text)):
+    for spelling in (
+        text,
+        {"true": "yes", "false": "no"}.get(text.strip().casefold(), text),
+    ):
         if (option := options.spelt(spelling)) is not None:
             return option
     named = [*islice(options.values, _MOST_NAMED)]
@@ -798,7 +808,10 @@ def _as_yes_no(field: Field, value: Any) -> str:
     text = str(_as_text(field, value)).strip()
     for words in (("yes", "true", "y"), ("no", "false", "n")):
         if text.casefold() in words:
-            return next((by_word[word] for word in words if word in by_word), words[0].capitalize())
+            return next(
+                (by_word[word] for word in words if word in by_word),
+                words[0].capitalize(),
+            )
     return text
 
 
@@ -988,7 +1001,8 @@ def is_iterable(value: Any) -> bool:
 def constant_of(value: Any) -> str:
     """Return what null, an empty text or an empty list is called; empty for any other value."""
     return next(
-        (name for name, kind in CONSTANTS.items() if isinstance(value, kind) and not value), ""
+        (name for name, kind in CONSTANTS.items() if isinstance(value, kind) and not value),
+        "",
     )
 
 

@@ -96,7 +96,7 @@ def as_list(value: Any) -> list[Any]:
     return [value]
 
 
-def read_object(data: bytes | str) -> dict[str, Any]:
+def read_object(data: bytes | str) -> JsonObject:
     """Return a JSON object, or an empty one in place of anything else."""
     with suppress(ValueError, RecursionError):
         return only(dict, json.loads(data, parse_constant=int))  # which refuses NaN and Infinity
@@ -364,7 +364,7 @@ class _TolerantDecoder:
     def refuse(self, digits: str, kind: str) -> NoReturn:
         raise ProtocolError(f"The {self.what} contains {kind}: {clip(digits, 20)}.", TRY_AGAIN)
 
-    def object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def object(self, pairs: list[tuple[str, Any]]) -> JsonObject:
         value = dict(pairs)
         if self.strict and len(value) < len(pairs):
             twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]

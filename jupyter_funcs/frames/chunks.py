@@ -369,7 +369,7 @@ class _Objects:
             raise _Odd
         self.reading.columns += len(keys) - len(self.parts)
         self.reading.check(self.rows + len(objects))
-        fields: dict[str, Any] = {}
+        fields: JsonObject = {}
         for key in keys:
             values = [record.get(key) if record else None for record in objects]
             if key not in self.parts:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.json_decoding import Values
 
     Array = np.ndarray[Any, Any]
+    Series = pd.Series[Any]
 
 _NULL = type(None)
 # Every integer up to this one can be represented exactly as a float.

@@ -14,8 +14,9 @@ from jupyter_funcs.frames.display import NUMBERS_OF_PYTHON
 from jupyter_funcs.frames.roles import is_key
 
 if TYPE_CHECKING:
-    Series = pd.Series[Any]
     from collections.abc import Hashable, Sequence
+
+    from jupyter_funcs.frames.columns import Series
 
 _TIMES = ("before", "after")
 _FLOATS = {"floating", "mixed-integer-float"}

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
+from pandas.api.types import infer_dtype, is_bool_dtype, is_datetime64_any_dtype, is_scalar
 
 from jupyter_funcs.core.text import clip, inert, plural
 from jupyter_funcs.frames.media import file_of
@@ -25,6 +26,8 @@ from jupyter_funcs.frames.roles import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from jupyter_funcs.frames.columns import Series
 
 LONGEST_CELL = 120
 
@@ -125,20 +128,20 @@ class ColumnFormat(NamedTuple):
     text: Callable[[Any], str]
 
 
-def format_of(column: pd.Series[Any], about: str = "") -> ColumnFormat:
+def format_of(column: Series, about: str = "") -> ColumnFormat:
     """Return the format of a column."""
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         return format_of(pd.Series(dtype.categories, name=column.name), about)
     if dtype.kind in "iuf":
         return _format(*_number_format(column, about))
-    if pd.api.types.is_datetime64_any_dtype(dtype):
+    if is_datetime64_any_dtype(dtype):
         if are_days(column):
             return _format("date", lambda time: time.isoformat()[:10])
         return _format("datetime", lambda time: time.isoformat(sep=" "))
-    if pd.api.types.is_bool_dtype(dtype):
+    if is_bool_dtype(dtype):
         return _format("bool", str)
-    kind = pd.api.types.infer_dtype(column.dropna().head(_SAMPLE))
+    kind = infer_dtype(column.dropna().head(_SAMPLE))
     plain = is_identifier(column.name)
     named = "text"
     if kind in NUMBERS_OF_PYTHON:
@@ -161,7 +164,7 @@ def _format(named: str, text: Callable[[Any], str]) -> ColumnFormat:
 
 
 def is_empty(value: Any) -> bool:
-    return pd.api.types.is_scalar(value) and bool(pd.isna(value))
+    return is_scalar(value) and bool(pd.isna(value))
 
 
 # By the kind of numbers and the type that they read as.
@@ -177,7 +180,7 @@ _PATTERNS = {
 _BY_SIZE = ((1e15, "{:.6g}"), (100, "{:,.2f}"), (0.01, "{:,.4f}"), (0, "{:.4g}"))
 
 
-def _number_format(column: pd.Series[Any], about: str) -> tuple[str, Callable[[Any], str]]:
+def _number_format(column: Series, about: str) -> tuple[str, Callable[[Any], str]]:
     present = column.dropna()
     kind = column.dtype.kind.replace("u", "i")
     largest = float(present.abs().max()) if len(present) else 0.0
@@ -196,7 +199,7 @@ def _number_format(column: pd.Series[Any], about: str) -> tuple[str, Callable[[A
     return named, pattern.format
 
 
-def _number_type(present: pd.Series[Any], about: str, *, is_whole: bool) -> str:
+def _number_type(present: Series, about: str, *, is_whole: bool) -> str:
     name = present.name
     if is_whole and is_identifier(name):
         return "id"
@@ -209,7 +212,7 @@ def _number_type(present: pd.Series[Any], about: str, *, is_whole: bool) -> str:
     return "number"
 
 
-def _are_whole(numbers: pd.Series[Any]) -> bool:
+def _are_whole(numbers: Series) -> bool:
     return bool((numbers % 1 == 0).all())
 
 

@@ -23,7 +23,7 @@ from jupyter_funcs.frames.columns import Column, nulls, objects, packed, texts_d
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    Array = np.ndarray[Any, Any]
+    from jupyter_funcs.frames.columns import Array
 
 _NULL = type(None)
 _keeps_offsets: ContextVar[bool] = ContextVar("_keeps_offsets", default=False)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import infer_dtype, is_datetime64_any_dtype, is_string_dtype
 
 from jupyter_funcs.core.errors import ArgumentError, ConfigError
 from jupyter_funcs.core.files import atomic_write_bytes
@@ -33,6 +34,8 @@ from jupyter_funcs.frames.roles import are_days, flat, is_fraction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from jupyter_funcs.frames.columns import Series
 
 Format = Literal["table", "csv", "json", "parquet", "xlsx", "file"]
 BINARY: dict[Format, str] = {"xlsx": "Excel", "parquet": "Parquet"}
@@ -115,9 +118,9 @@ def _columns(frame: pd.DataFrame) -> list[tuple[str, list[Any]]]:
     return [(str(name), _cells(column)) for name, column in frame.items()]
 
 
-def _cells(column: pd.Series[Any]) -> list[Any]:
+def _cells(column: Series) -> list[Any]:
     values = column.astype(object)
-    if pd.api.types.is_datetime64_any_dtype(column.dtype) and are_days(column):
+    if is_datetime64_any_dtype(column.dtype) and are_days(column):
         values = values.map(pd.Timestamp.date, na_action="ignore")
     return [*map(_plain, values)]
 
@@ -183,7 +186,7 @@ def _csv(frame: pd.DataFrame) -> bytes:
     return _lines(",".join(row) or '""' for row in zip(*columns, strict=True))
 
 
-def tabbed(columns: Iterable[pd.Series[Any]]) -> str:
+def tabbed(columns: Iterable[Series]) -> str:
     """Return columns as tab-separated text for a spreadsheet, without their names."""
     cells = [[_csv_cell(cell, _TSV_SPECIAL) for cell in _cells(column)] for column in columns]
     return "".join("\t".join(row) + "\n" for row in zip(*cells, strict=True))
@@ -231,7 +234,7 @@ def _parquet(frame: pd.DataFrame) -> bytes:
         raise ArgumentError(f"Parquet can't store two columns named {quote(name)}.", _NOT_PARQUET)
     frame.attrs = _plain(frame.attrs)  # pandas writes them as JSON into the file's metadata
     for label, column in frame.items():
-        if pd.api.types.is_string_dtype(column.dtype):  # or of objects
+        if is_string_dtype(column.dtype):  # or of objects
             try:
                 pa.array(column, from_pandas=True)
             except (pa.ArrowException, OverflowError, UnicodeError):
@@ -296,12 +299,12 @@ def _xlsx(frame: pd.DataFrame) -> bytes:
     return file.getvalue()
 
 
-def _excel_cells(column: pd.Series[Any], place: int) -> list[Any]:
+def _excel_cells(column: Series, place: int) -> list[Any]:
     """Return a column as the numbers, booleans, times and texts that Excel holds exactly."""
-    if pd.api.types.infer_dtype(column, skipna=True) == "date":
+    if infer_dtype(column, skipna=True) == "date":
         with suppress(ValueError):  # times of several zones among them
             column = column.astype("datetime64[us]")
-    if pd.api.types.is_datetime64_any_dtype(column.dtype) and column.dt.tz is None:
+    if is_datetime64_any_dtype(column.dtype) and column.dt.tz is None:
         present = column.dropna()
         if bool(present.between(*_SHEET_TIMES).all() and (present == present.dt.floor("ms")).all()):
             plain: Callable[..., Any] = pd.Timestamp.to_pydatetime

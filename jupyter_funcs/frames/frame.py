@@ -311,7 +311,7 @@ def to_frame(
     return page_to_frame(reply, {}, schema=schema, strict=strict, lines=lines, envelope=envelope)
 
 
-class _Notes(dict[str, Any]):
+class _Notes(JsonObject):
     """What is said of columns; a deep copy shares it, because pandas copies attrs for each column that is selected."""
 
     def __deepcopy__(self, _: object) -> _Notes:
@@ -633,7 +633,7 @@ class _Declaration:
     shape: str
     columns: dict[str, Declared]
     keys: list[str]
-    attrs: dict[str, Any]
+    attrs: JsonObject
 
     def frame(self, table: Table, own: Mapping[str, Declared]) -> pd.DataFrame:
         if table.shape == "rows" and len(table.names) == len(self.columns):

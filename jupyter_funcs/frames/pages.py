@@ -21,25 +21,83 @@ Path = tuple[str, ...]
 T = TypeVar("T")
 
 DEEPEST = 3  # members that lead to a list of rows
+# Members in which a page speaks of itself and of the others.
+_PAGING = {
+    "_links",
+    "cursor",
+    "cursors",
+    "info",
+    "links",
+    "meta",
+    "metadata",
+    "page",
+    "pageinfo",
+    "pagination",
+    "paging",
+    "responsemetadata",
+}
 # What a page says of itself, and of its rows: lists in these are rows only if there are no others.
-_ABOUT = {
-    "_links", "_shards", "aggregations", "columns", "cursor", "cursors", "errors", "errormessages", "extensions",
-    "facets", "fields", "filters", "included", "includes", "info", "links", "messages", "meta", "metadata", "notices",
-    "page", "pageinfo", "paging", "pagination", "request", "responsemetadata", "schema", "sort", "warnings",
-}  # fmt: skip
+_ABOUT = _PAGING | {
+    "_shards",
+    "aggregations",
+    "columns",
+    "errormessages",
+    "errors",
+    "extensions",
+    "facets",
+    "fields",
+    "filters",
+    "included",
+    "includes",
+    "messages",
+    "notices",
+    "request",
+    "schema",
+    "sort",
+    "warnings",
+}
 _LINKS = {"_links", "link", "links"}
 _PLAIN = {"etag", "kind", "object", "ok", "previous", "prev", "requestid", "status", "success"}
 _USUAL = {
-    "content", "data", "elements", "entries", "features", "hits", "items", "objects", "observations", "records",
-    "result", "results", "rows", "value", "values",
-}  # fmt: skip
+    "content",
+    "data",
+    "elements",
+    "entries",
+    "features",
+    "hits",
+    "items",
+    "objects",
+    "observations",
+    "records",
+    "result",
+    "results",
+    "rows",
+    "value",
+    "values",
+}
 # What says that an object is one thing, and its lists are parts of it: one of the first, or two of the second.
 _IDENTITIES = {"id", "_id", "uuid", "guid"}
 _PARTICULARS = {
-    "created", "createdat", "createdatunix", "createddate", "createdon", "creationdate", "datecreated", "description",
-    "displayname", "email", "firstname", "lastmodified", "lastname", "modified", "modifieddate", "name", "title",
-    "updated", "updatedat",
-}  # fmt: skip
+    "created",
+    "createdat",
+    "createdatunix",
+    "createddate",
+    "createdon",
+    "creationdate",
+    "datecreated",
+    "description",
+    "displayname",
+    "email",
+    "firstname",
+    "lastmodified",
+    "lastname",
+    "modified",
+    "modifieddate",
+    "name",
+    "title",
+    "updated",
+    "updatedat",
+}
 # A key that is a value, such as a day, a number or a code.
 _VALUE = re.compile(r"[A-Z0-9][A-Z0-9._:/ -]*|\D*\d.*", re.DOTALL)
 _MOST_NAMED = 10  # objects by names that may be members of a record
@@ -174,7 +232,7 @@ def keyed(value: Mapping[str, JsonObject]) -> list[JsonObject]:
 
 def _series(document: Any) -> list[JsonObject]:
     """Return the observations of SDMX-JSON, each with the values of its dimensions."""
-    rows: list[dict[str, Any]] = []
+    rows: list[JsonObject] = []
     with suppress(AttributeError, IndexError, KeyError, TypeError, ValueError):
         dimensions = document["structure"]["dimensions"]
         for series in (own for data in document["dataSets"] for own in data["series"].items()):
@@ -261,25 +319,51 @@ def _without(document: JsonObject, path: Path) -> JsonObject:
 
 # What says that more rows follow
 
-# Members in which a page speaks of its others.
-_SPEAKING = {
-    "_links", "_meta", "cursor", "cursors", "hits", "info", "links", "meta", "metadata", "page", "pageinfo", "pages",
-    "paging", "pagination", "responsemetadata", "resultinfo", "searchinformation",
-}  # fmt: skip
+# Members in which a page speaks of its others, or in which its rows are.
+_SPEAKING = _PAGING | {
+    "_meta",
+    "hits",
+    "pages",
+    "resultinfo",
+    "searchinformation",
+}
 _MORE = {
-    "hasmore", "hasmoreitems", "hasmoreresults", "hasnext", "hasnextpage", "istruncated", "more", "morefollows",
-    "moreresults", "truncated",
-}  # fmt: skip
+    "hasmore",
+    "hasmoreitems",
+    "hasmoreresults",
+    "hasnext",
+    "hasnextpage",
+    "istruncated",
+    "more",
+    "morefollows",
+    "moreresults",
+    "truncated",
+}
 _LAST = {"done", "islast", "islastpage", "last"}
 _NEXT = re.compile(
     r"(@?odata\.)?next(page|records?|results?)?(after|cursor|href|key|link|marker|number|offset|page|path|position|skip"
     r"|start|token|uri|url)?|continu(e|ation)(token)?|cursor|lastevaluatedkey|resumptiontoken"
 )
 _TOTALS = {
-    "@odata.count", "count", "itemstotal", "nbhits", "numfound", "recordsfiltered", "recordstotal", "resultcount",
-    "total", "totalcount", "totalelements", "totalentries", "totalhits", "totalitems", "totalrecords", "totalresults",
-    "totalrows", "totalsize",
-}  # fmt: skip
+    "@odata.count",
+    "count",
+    "itemstotal",
+    "nbhits",
+    "numfound",
+    "recordsfiltered",
+    "recordstotal",
+    "resultcount",
+    "total",
+    "totalcount",
+    "totalelements",
+    "totalentries",
+    "totalhits",
+    "totalitems",
+    "totalrecords",
+    "totalresults",
+    "totalrows",
+    "totalsize",
+}
 _PAGES = {"lastpage", "nbpages", "numpages", "pagecount", "pages", "pagestotal", "totalpages"}
 _PAGE = {"currentpage", "page", "pagenumber"}
 _OFFSETS = {"from", "offset", "skip", "start", "startat"}

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_funcs.core.json_decoding import JsonObject
+    from jupyter_funcs.frames.columns import Series
 
 _JSON = "object of JSON"
 _BYTES = "object of bytes"
@@ -132,7 +133,7 @@ def contains(table: pa.Table, metadata: Sequence[str], texts: Sequence[str]) -> 
     )
 
 
-def _is_of_arrow(values: pd.Series[Any] | pd.Index[Any]) -> bool:
+def _is_of_arrow(values: Series | pd.Index[Any]) -> bool:
     """Return whether Arrow has the dtype of a column, with its nulls."""
     dtype: Any = values.dtype
     if isinstance(dtype, np.dtype):
@@ -144,7 +145,7 @@ def _is_of_arrow(values: pd.Series[Any] | pd.Index[Any]) -> bool:
     )
 
 
-def _encoded(name: str, values: pd.Series[Any] | pd.Index[Any]) -> tuple[str, Any]:
+def _encoded(name: str, values: Series | pd.Index[Any]) -> tuple[str, Any]:
     """Return a column's kind, which `_decoded` needs, and its Arrow array."""
     dtype: Any = values.dtype
     kind = str(dtype)

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import infer_dtype, is_integer_dtype, is_numeric_dtype
 
 from jupyter_funcs.core.coded import Coded, applied, literal, step
 from jupyter_funcs.core.text import clip, distinct, folded, inert
 from jupyter_funcs.frames.columns import label_text
 
 if TYPE_CHECKING:
-    Series = pd.Series[Any]
     from collections.abc import Callable, Iterable
 
     from jupyter_funcs.core.coded import Operation
     from jupyter_funcs.core.json_decoding import JsonObject
+    from jupyter_funcs.frames.columns import Series
 
 NO_VALUE = "(none)"  # the category of rows without one
 _PANDAS = Coded(pd, "pd")
@@ -181,11 +182,7 @@ def are_days(times: Series) -> bool:
 def has_labels(frame: pd.DataFrame) -> bool:
     """Return whether the index holds more than row numbers."""
     index = frame.index
-    return (
-        index.nlevels > 1
-        or index.name is not None
-        or not pd.api.types.is_integer_dtype(index.dtype)
-    )
+    return index.nlevels > 1 or index.name is not None or not is_integer_dtype(index.dtype)
 
 
 def words(name: object) -> list[str]:
@@ -250,7 +247,7 @@ def _column(values: Series) -> ChartColumn:
     name = str(values.name)
     coded = Coded(values, f"{FRAME}[{literal(values.name)}]")
     try:
-        kind = pd.api.types.infer_dtype(values, skipna=True)
+        kind = infer_dtype(values, skipna=True)
         return _BY_KIND.get(kind, _number)(name, coded)
     except (
         TypeError,
@@ -361,10 +358,8 @@ def _named(name: str, values: Coded) -> ChartColumn:
     """Return a column of categories: periods in order of time, others by name."""
     if values.value.nunique() > _MOST_VALUES:
         return _nothing(name, values)
-    of_time = not pd.api.types.is_numeric_dtype(values.value.dtype) or not _CALENDAR.isdisjoint(
-        words(name)[-1:]
-    )
-    if pd.api.types.infer_dtype(values.value, skipna=True) != "string":
+    of_time = not is_numeric_dtype(values.value.dtype) or not _CALENDAR.isdisjoint(words(name)[-1:])
+    if infer_dtype(values.value, skipna=True) != "string":
         values = values.astype("string")
     shown = values.value.astype("category")
     labels = list(map(str, shown.cat.categories))

@@ -81,7 +81,7 @@ def _from_values(values: list[Any], shape: str = "list") -> Table:
 
 
 def _from_records(
-    rows: Sequence[dict[str, Any]], size: int, shape: str = "records", labels: Column | None = None
+    rows: Sequence[JsonObject], size: int, shape: str = "records", labels: Column | None = None
 ) -> Table:
     names: list[str] = []
     parts = []
@@ -101,7 +101,7 @@ def _from_records(
 
 
 def _flat(
-    rows: Sequence[dict[str, Any]], places: Sequence[int], prefix: str = ""
+    rows: Sequence[JsonObject], places: Sequence[int], prefix: str = ""
 ) -> Iterator[tuple[str, Sequence[int], Column]]:
     """Return the columns of the records at some places of a table: name, places of the values, and values."""
     names = dict.fromkeys(chain.from_iterable(rows))

@@ -12,11 +12,14 @@ from itertools import cycle, zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
+from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
 from jupyter_funcs.core.text import inert
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from jupyter_funcs.frames.columns import Series
 
 _GAP = "  "
 _DEFAULT_WIDTH = 80  # without a terminal, as in a kernel
@@ -78,13 +81,13 @@ def _style_of(dtype: Any) -> str:
     spaces = "normal"
     if _is_number(dtype):
         side = "right"
-    if _is_number(dtype) or pd.api.types.is_datetime64_any_dtype(dtype):
+    if _is_number(dtype) or is_datetime64_any_dtype(dtype):
         spaces = "nowrap"
     return f"text-align: {side}; vertical-align: top; white-space: {spaces}"
 
 
 def _is_number(dtype: Any) -> bool:
-    return bool(pd.api.types.is_numeric_dtype(dtype))
+    return bool(is_numeric_dtype(dtype))
 
 
 def _text(value: object) -> str:
@@ -98,9 +101,9 @@ _TEXT_OF: dict[str, Callable[[Any], str]] = {
 }
 
 
-def _text_of(column: pd.Series[Any]) -> Callable[[Any], str]:
+def _text_of(column: Series) -> Callable[[Any], str]:
     today = dt.date.today()  # noqa: DTZ011  # where the reader is
-    is_time = pd.api.types.is_datetime64_any_dtype(column.dtype)
+    is_time = is_datetime64_any_dtype(column.dtype)
     if is_time and (column.dt.date == today).all():
         return "{:%H:%M:%S}".format
     return _TEXT_OF.get(str(column.dtype), _text)

@@ -93,11 +93,9 @@ def evaluated_annotation(annotation: Any, python: Any) -> Any:
     """Return what an annotation in a callable stands for, which may be written as text; raises anything."""
     holder = SimpleNamespace(__annotations__={"own": annotation})
     function = written(python)
-    names = getattr(
-        getattr(function, "__init__", None) if inspect.isclass(function) else function,
-        "__globals__",
-        {},
-    )
+    if inspect.isclass(function):
+        function = getattr(function, "__init__", None)
+    names = getattr(function, "__globals__", {})
     return typing.get_type_hints(holder, globalns=names, include_extras=True)["own"]
 
 
@@ -113,7 +111,9 @@ def documented(python: Any) -> Documented:
             for param in parsed.params:
                 about = (_line(param.type_name), _line(param.description))
                 params |= {name.strip(" *"): about for name in param.arg_name.split(",")}
-            gap = "\n\n" if parsed.blank_after_short_description else "\n"
+            gap = "\n"
+            if parsed.blank_after_short_description:
+                gap = "\n\n"
             text = f"{parsed.short_description or ''}{gap}{parsed.long_description or ''}"
     paragraphs = map(_line, text.split("\n\n"))
     return Documented(
@@ -155,7 +155,9 @@ def _passed(parameters: Sequence[Parameter], values: Values) -> tuple[list[Any],
     """Return the arguments by position and by keyword."""
     several = [own.name for own in parameters if own.passing == "VAR_POSITIONAL"]
     rest = [item for name in several for item in values.get(name, ())]
-    by_position = {"POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD"} if rest else {"POSITIONAL_ONLY"}
+    by_position = {"POSITIONAL_ONLY"}
+    if rest:
+        by_position.add("POSITIONAL_OR_KEYWORD")
     positional = [
         values.get(own.name, own.default) for own in parameters if own.passing in by_position
     ]

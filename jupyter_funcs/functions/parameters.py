@@ -118,11 +118,16 @@ class Parameter:
             annotation = _type_of(default)
         base, markers, nullable = _unwrapped(annotation)
         many = get_origin(base) is list
-        item, own, _ = _unwrapped(get_args(base)[0]) if many else (base, [], False)
+        item = base
+        own: list[Any] = []
+        if many:
+            item, own, _ = _unwrapped(get_args(base)[0])
         by_type = {type(marker): marker for marker in (*own, *markers)}
         kind, options = _listed(item)
         options = options or getattr(by_type.get(Options), "values", ())
         required = default is ABSENT
+        if required:
+            default = None
         source = by_type.get(ListedBy)
         bounds = by_type.get(Between)
         adapter = structure = None
@@ -136,7 +141,7 @@ class Parameter:
             type=kind,
             code=by_type.get(TypeCode, _code(kind, item, source, many=many)),
             required=required,
-            default=None if required else default,
+            default=default,
             help=by_type.get(Help, Help("")).text,
             many=many,
             options=options,
@@ -162,8 +167,10 @@ class Parameter:
         name, annotation, default = _declared(declared)
         adapter = TypeAdapter[Any](Any)
         schema: JsonObject = {}
+        if annotation is ABSENT:
+            annotation = Any
         with suppress(Exception):  # annotations may be anything, and fail in any way
-            adapter, schema = described(Any if annotation is ABSENT else annotation, default)
+            adapter, schema = described(annotation, default)
         for marker in _unwrapped(annotation)[1]:
             if isinstance(marker, Help) and isinstance(marker.text, str):
                 help_ = marker.text
@@ -189,28 +196,38 @@ class Parameter:
             return True
         sent = self.default
         if self.type is not object:
-            texts = [*map(_spelled, self._defaults())]
-            sent = texts if self.many else texts[0]
-        # Options that follow from the data are not known yet.
-        options = () if callable(self.options) else self.options
-        value, errors = replace(self, source=None, options=options).read(sent, None, typed=True)
+            sent = self._alone([*map(_spelled, self._defaults())])
+        known = replace(self, source=None)
+        if callable(self.options):  # they follow from the data, which isn't there yet
+            known = replace(known, options=())
+        value, errors = known.read(sent, None, typed=True)
         return not errors and bool(value == self.default)
+
+    def _alone(self, values: list[Any]) -> Any:
+        """Return the values of a list, else the only one."""
+        if self.many:
+            return values
+        return next(iter(values), None)
 
     def resolved(self, reference: Any) -> Parameter:
         """Return the parameter without code, as another process can have it."""
-        return replace(
+        plain = replace(
             self,
             help=_of(self.help, reference),
             options=_of(self.options, reference),
             source=self.source and replace(self.source, match=None),
-            default=None if self.adapter else self.default,
             adapter=None,
         )
+        if self.adapter:
+            return replace(plain, default=None)
+        return plain
 
     def description(self, rules: Sequence[Any] = (), reference: Any = None) -> str:
         """Describe the parameter and its valid values in the service's own wording."""
-        kind = "[Required]" if self.required else "[Optional]"
-        sentences = [kind, _of(self.help, reference), *self._limits(reference)]
+        marker = "[Optional]"
+        if self.required:
+            marker = "[Required]"
+        sentences = [marker, _of(self.help, reference), *self._limits(reference)]
         for rule in rules:
             if isinstance(rule, AtLeastOne) and self.name in rule.names:
                 others = " or ".join(name for name in rule.names if name != self.name)
@@ -219,7 +236,7 @@ class Parameter:
             sentences.append(
                 f"If none, {self.name} defaults to {quoted_list(map(_spelled, values))}."
             )
-        return " ".join(sentence for sentence in sentences if sentence)
+        return " ".join(filter(None, sentences))
 
     def schema(self, reference: Any = None) -> Any:
         """Return the JSON Schema of the values: with their types, though the first wire has them as text."""
@@ -234,7 +251,7 @@ class Parameter:
         if self.nullable:
             schema = {"anyOf": [schema, {"type": "null"}]}
         if values:
-            schema["default"] = values if self.many else values[0]
+            schema["default"] = self._alone(values)
         return schema
 
     def _item_schema(self, reference: Any) -> JsonObject:
@@ -253,18 +270,18 @@ class Parameter:
         return schema
 
     def _defaults(self) -> list[Any]:
-        if self.type is object:
-            if "default" in self.structure:
-                return [self.structure["default"]]
-            return []
-        if self.default is None:
+        if self.type is object and "default" in self.structure:
+            return [self.structure["default"]]
+        if self.type is object or self.default is None:
             return []
         return as_list(self.default)
 
     def _limits(self, reference: Any) -> list[str]:
         """Return the sentences about valid values that descriptions and errors share."""
         options = _of(self.options, reference)
-        sentences = [self.source.sentence] if self.source else []
+        sentences = []
+        if self.source:
+            sentences.append(self.source.sentence)
         if options:
             sentences.append(f"Options are {quoted_list(options)}.")
         if self.bounds:
@@ -316,7 +333,7 @@ class Parameter:
         if not typed:
             items = [*filterfalse(self._is_left_out, items)]
         read, errors = self._read_items(items, options, spelt, reference)
-        return (read if self.many else (read or [None])[0]), errors
+        return self._alone(read), errors
 
     def _read_items(
         self, items: list[Any], options: Sequence[str], spelt: Mapping[str, str], reference: Any
@@ -360,8 +377,10 @@ class Parameter:
             except ValidationError as error:
                 errors.append(error)
         # Of a single value, the first says more than why it isn't JSON.
-        last = errors[-1] if self.many or _types(self.structure) <= _JSON else errors[0]
-        wrong = last.errors(include_url=False, include_context=False, include_input=False)
+        reason = errors[0]
+        if self.many or _types(self.structure) <= _JSON:
+            reason = errors[-1]
+        wrong = reason.errors(include_url=False, include_context=False, include_input=False)
         return None, [f"{self.name} is not valid{_reason(part)}." for part in wrong[:_MAX_ERRORS]]
 
     def _read_item(
@@ -394,13 +413,10 @@ class Parameter:
             value = _parsed(self.type, text)
         except ValueError:
             raise ValueError(f"must be {_NAMES[self.type]}, not {quoted(text)}.") from None
-        whole = _INT64 if self.type is int else None
-        for bounds in filter(None, [self.bounds, whole]):
-            if not bounds.low <= value <= bounds.high:
-                shown = self.bounds or bounds
-                raise ValueError(
-                    f"must be between {shown.low} and {shown.high}, not {quoted(text)}."
-                )
+        is_long = self.type is int and not _INT64.low <= value <= _INT64.high
+        if is_long or (self.bounds and not self.bounds.low <= value <= self.bounds.high):
+            bounds = self.bounds or _INT64
+            raise ValueError(f"must be between {bounds.low} and {bounds.high}, not {quoted(text)}.")
         return value
 
     def _matched(self, text: str, reference: Any) -> str:
@@ -464,9 +480,11 @@ def _listed(annotation: Any) -> tuple[Any, Texts]:
 
 def _code(kind: Any, item: Any, source: ListedBy | None, *, many: bool) -> TypeCode:
     """Return the type code of a parameter without one of its own."""
-    if many or int in (kind, item):
-        return TypeCode.LIST if many else TypeCode.INTEGER
-    return _LISTED_CODES.get(source.function if source else "", TypeCode.TEXT)
+    if many:
+        return TypeCode.LIST
+    if int in (kind, item):
+        return TypeCode.INTEGER
+    return _LISTED_CODES.get(getattr(source, "function", ""), TypeCode.TEXT)
 
 
 def _types(schema: Values) -> set[str]:
@@ -476,8 +494,9 @@ def _types(schema: Values) -> set[str]:
     for part in schema.get("anyOf") or schema.get("oneOf") or [schema]:
         named = definitions.get(part.get("$ref", "").rpartition("/")[2], part)
         kind = named.get("type", "string")
-        is_value = {"enum", "const", "format"} & named.keys() or not isinstance(kind, str)
-        types.add("value" if is_value else kind)
+        if {"enum", "const", "format"} & named.keys() or not isinstance(kind, str):
+            kind = "value"
+        types.add(kind)
     return types - {"null"}
 
 
@@ -491,12 +510,16 @@ def _declared(declared: inspect.Parameter) -> tuple[str, Any, Any]:
 
 def _of(value: Any, reference: Any) -> Any:
     """Return a value that may follow from the data."""
-    return value(reference) if callable(value) else value
+    if callable(value):
+        return value(reference)
+    return value
 
 
 def _reason(error: Any) -> str:
-    place = ".".join(map(str, error["loc"]))
-    return f"{f' at {quoted(place)}' if place else ''}: {exact(error['msg'][:_LONGEST])}"
+    reason = f": {exact(error['msg'][:_LONGEST])}"
+    if place := ".".join(map(str, error["loc"])):
+        return f" at {quoted(place)}{reason}"
+    return reason
 
 
 def _parsed(kind: type, text: str) -> Any:

@@ -92,7 +92,9 @@ def _table(value: Any) -> Any:  # noqa: PLR0911 - one per kind of table
         return value
     if isinstance(value, _of_pandas("Index")):
         value = value.to_frame(index=False)
-        return value.rename(columns={0: SCALAR} if value.shape[1] == 1 else str)
+        if value.shape[1] == 1:
+            return value.rename(columns={0: SCALAR})
+        return value.rename(columns=str)
     if isinstance(value, _of_pandas("Series")):
         return value.to_frame(SCALAR if value.name is None else value.name)
     if hasattr(type(value), "__arrow_c_stream__"):
@@ -107,8 +109,9 @@ def _table(value: Any) -> Any:  # noqa: PLR0911 - one per kind of table
 def _of_array(array: Any) -> pd.DataFrame:
     import pandas as pd
 
-    is_named = array.ndim == 2 or array.dtype.names
-    return pd.DataFrame(array).rename(columns=str if is_named else {0: SCALAR})
+    if array.ndim == 2 or array.dtype.names:
+        return pd.DataFrame(array).rename(columns=str)
+    return pd.DataFrame(array).rename(columns={0: SCALAR})
 
 
 def _of_pandas(name: str) -> Any:
@@ -146,7 +149,7 @@ def _joined(parts: dict[Any, Any], *, is_tuple: bool = False) -> Any:
     return _side_by_side(tables, index)
 
 
-def _side_by_side(tables: dict[str, Any], index: Any) -> Any:
+def _side_by_side(tables: JsonObject, index: Any) -> Any:
     """Return tables of the same rows as one; where names of columns are equal, with those of the tables."""
     import pandas as pd
 
