@@ -60,24 +60,26 @@ def table_html(frame: pd.DataFrame, *, rows: int = 100, columns: int = _MOST_COL
         return f"<div>{html.escape(_nothing(frame))}</div>"
     frame = flat(frame)
     top = rows - rows // 2
-    places = [*range(len(frame))]
-    if len(places) > rows:
-        places[top : len(places) - rows // 2] = []
+    part = frame
+    if len(frame) > rows:
+        part = frame.iloc[[*range(top), *range(len(frame) - rows // 2, len(frame))]]
     head = ""
     table: list[list[str]] = []  # the cells of each column
-    for name, column in islice(frame.items(), columns):
+    for (name, column), (_, shown) in islice(
+        zip(frame.items(), part.items(), strict=True), columns
+    ):
         form = format_of(column)
         style = _LEFT
         if form.type in NUMBERS:
             style = _RIGHT
         head += f'<th scope="col"{style}>{html.escape(short_text(name))}</th>'
-        texts = map(form.text, column.iloc[places].tolist())
+        texts = map(form.text, shown.tolist())
         table.append([f"<td{style}>{html.escape(text)}</td>" for text in texts])
     if frame.shape[1] > columns:
         head += f'<th scope="col"{_LEFT}>… {frame.shape[1] - columns:,} more columns …</th>'
-        table.append([f"<td{_LEFT}></td>"] * len(places))
+        table.append([f"<td{_LEFT}></td>"] * len(part))
     lines = [f"<tr>{''.join(row)}</tr>" for row in zip(*table, strict=True)]
-    if len(places) < len(frame):
+    if len(part) < len(frame):
         hidden = f"… {len(frame) - rows:,} more rows …"
         lines.insert(top, f'<tr><td colspan="{len(table)}"{_LEFT}>{hidden}</td></tr>')
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"

@@ -119,10 +119,10 @@ def _columns(frame: pd.DataFrame) -> list[tuple[str, list[Any]]]:
 
 
 def _cells(column: Series) -> list[Any]:
-    values = column.astype(object)
-    if is_datetime64_any_dtype(column.dtype) and are_days(column):
-        values = values.map(pd.Timestamp.date, na_action="ignore")
-    return [*map(_plain, values)]
+    if is_datetime64_any_dtype(column.dtype):
+        length = 10 if are_days(column) else None
+        return [None if pd.isna(time) else time.isoformat()[:length] for time in column]
+    return [*map(_plain, column.astype(object))]
 
 
 def _plain(value: Any) -> Any:  # noqa: PLR0911 - one per kind of value

@@ -197,10 +197,10 @@ class Parameter:
         sent = self.default
         if self.type is not object:
             sent = self._alone([*map(_spelled, self._defaults())])
-        known = replace(self, source=None)
+        parameter = replace(self, source=None)
         if callable(self.options):  # they follow from the data, which isn't there yet
-            known = replace(known, options=())
-        value, errors = known.read(sent, None, typed=True)
+            parameter = replace(parameter, options=())
+        value, errors = parameter.read(sent, None, typed=True)
         return not errors and bool(value == self.default)
 
     def _alone(self, values: list[Any]) -> Any:
