@@ -428,7 +428,38 @@ function jsonNode({ path, from }) {
       .map(([key, each]) => ({ key: Array.isArray(value) ? Number(key) : key, ...told(each) })),
   };
 }
+const PIVOT = {
+  rows: ["Region", "Date"],
+  columns: "Panel",
+  measure: "Spend",
+  how: "mean",
+  keys: ["Region", "Date", "Panel"],
+  measures: ["Spend"],
+  hows: ["sum", "mean", "count", "first", "last"],
+  note: "Each row counts the same.",
+};
+/** The table that steps make: a pivot, or one column more. */
+function shape({ steps }) {
+  const { columns } = RESULT.table;
+  const isPivot = steps.at(-1)?.kind === "pivot";
+  const made = columns
+    .slice(0, isPivot ? 3 : undefined)
+    .map((column) => ({ ...column, at: isPivot ? [1, 0, 2][column.at] : column.at }))
+    .sort((one, other) => one.at - other.at);
+  const added = steps
+    .filter(({ kind }) => kind === "column")
+    .map(({ name }, place) => ({ ...columns[2], at: made.length + place, name }));
+  const all = [...made, ...added];
+  const places = all.map(({ at }) => at);
+  const cells = isPivot
+    ? ["Midwest", "Northeast", "West"].map((name) => [name, "2024-01-01", "1,234,567.00"])
+    : rows(0, 40).rows.map((row) => [...row, ...added.map(() => "17.25")]);
+  const page = { total: cells.length, from: 0, columns: places, rows: cells, sums: {} };
+  const table = { ...RESULT.table, rows: cells.length, count: all.length, columns: all, page };
+  return { table, pivot: isPivot ? PIVOT : null };
+}
 export const ANSWERS = {
+  shape,
   functions: ({ query }) => {
     const found = FUNCTIONS.filter((each) =>
       `${each.name} ${each.about}`.toLowerCase().includes(query.toLowerCase()),
@@ -866,6 +897,20 @@ export const STATES = {
       .querySelectorAll(".jf-tr")[3]
       .children[2].dispatchEvent(new MouseEvent("mousedown", { bubbles: true }));
     await page.settled();
+  }),
+  pivot: at({}, click("pivot")),
+  compute: at({}, entered("compute-expression", "Spnd / 2", "compute")),
+  "compute-wrong": at(
+    {},
+    async (page) => {
+      await entered("compute-expression", "Spnd / 2", "compute")(page);
+      await click("compute-now")(page);
+    },
+    { shape: { error: ["The table has no column 'Spnd'. Did you mean 'Spend'?"] } },
+  ),
+  computed: at({}, async (page) => {
+    await entered("compute-expression", "Spend / `Transaction Count`", "compute")(page);
+    await click("compute-now")(page);
   }),
   filter: at({}, entered("filter-lo", "250,000", "filter:Spend")),
   values: at({}, click("filter:Region", "value:Pacific")),
