@@ -678,6 +678,19 @@ test("help is above Run while a field or Run has the focus, and whole in its box
   await close();
 });
 
+test("help stays while the pointer is pressed, wherever that is", async () => {
+  const { $, close } = await open([field("a", "text")]);
+  box($, "a").focus();
+  await soon(() => assert.ok($("help-line")));
+  $("picker").dispatchEvent(new Event("pointerdown", { bubbles: true }));
+  $("picker").focus();
+  await settled();
+  assert.ok($("help-line"));
+  window.dispatchEvent(new Event("pointerup"));
+  await soon(() => assert.equal($("help-line"), null));
+  await close();
+});
+
 test("a run shows its progress and can be cancelled, in the folded line too", async () => {
   const run = {
     ...RUN,

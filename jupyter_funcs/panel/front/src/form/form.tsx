@@ -21,7 +21,7 @@ export function Form() {
 
 function Inputs() {
   const { view, values, folded, fold, pressed, run, setStacked } = usePanel();
-  const { help, show, press } = useHelp();
+  const { help, show } = useHelp();
   const pane = useRef<HTMLElement | null>(null);
   const [isMore, setMore] = useState(false);
   /** Fields that say that they are missing. */
@@ -61,7 +61,6 @@ function Inputs() {
       class={`jf-form ${folded ? "is-folded" : ""}`}
       aria-label="Inputs"
       data-jf="inputs"
-      onPointerDown={press}
     >
       <button
         type="button"

@@ -1,11 +1,11 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type * as P from "../core/protocol";
 
 const RELEASES = ["pointerup", "pointercancel"];
 
 /**
  * The field whose help is shown. Help changes the height of the pane: nothing may move from under
- * the pointer.
+ * the pointer, wherever it is pressed: with the inputs above the result, the result moves too.
  */
 export function useHelp() {
   const [help, setHelp] = useState<P.FieldView | null>(null);
@@ -24,5 +24,9 @@ export function useHelp() {
     const later = () => setTimeout(release);
     for (const kind of RELEASES) addEventListener(kind, later, { once: true });
   };
-  return { help, show, press };
+  useEffect(() => {
+    addEventListener("pointerdown", press, { capture: true });
+    return () => removeEventListener("pointerdown", press, { capture: true });
+  }, []);
+  return { help, show };
 }
