@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.catalog.choices import Choices, texts_in
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind
 from jupyter_funcs.catalog.listing import Encoding
-from jupyter_funcs.catalog.schemas import problem_of, text_of
+from jupyter_funcs.catalog.schemas import accepts, problem_of, text_of
 from jupyter_funcs.core.json_decoding import Values, as_list, only
 from jupyter_funcs.core.line import Entered, Sent, no_variable
 from jupyter_funcs.core.text import (
@@ -299,7 +299,7 @@ def takes(field: Field, value: Any) -> bool:
     """Return whether the schema of a field accepts a JSON value."""
     if field.schema is None or (value == "" and field.format):
         return False
-    return not problem_of(field.schema, value)
+    return accepts(field.schema, value)
 
 
 # Reading a value for a run

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, read_fields
 from jupyter_funcs.catalog.listing import Function, Param
-from jupyter_funcs.catalog.schemas import Schemas, problem_of
+from jupyter_funcs.catalog.schemas import Schemas, accepts, problem_of
 from jupyter_funcs.catalog.values import Each
 from tests.declared import form_with
 from tests.examples import examples
@@ -327,3 +330,54 @@ def test_any_json_is_read_as_a_schema(schema: dict[str, Any], value: Any) -> Non
     form = form_with(field_of(schema), Given=value)
     assert isinstance(form.errors, dict)
     json.dumps(form.json_schema())
+
+
+PLAIN = st.recursive(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "type": st.sampled_from(["null", "boolean", "integer", "number", "array", "object"])
+            | st.lists(st.sampled_from(["string", "null", "integer"]), min_size=1, unique=True),
+            "enum": st.lists(st.sampled_from(["", "a", "ab"]), min_size=1),
+            "minLength": st.integers(0, 2),
+            "minimum": st.integers(-2, 2),
+            "maximum": st.floats(-2, 2),
+            "default": st.none(),
+            "const": st.just("a"),  # which isn't plain
+        },
+    ),
+    lambda inner: st.builds(
+        lambda parts, items: {"anyOf": parts, "items": items},
+        st.lists(inner, min_size=1, max_size=3),
+        inner,
+    ),
+    max_leaves=8,
+)
+OF_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-3, 3) | st.sampled_from(["", "a"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.just("a"), inner),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=examples(300))
+@given(PLAIN, OF_JSON)
+def test_a_plain_schema_accepts_what_jsonschema_accepts(schema: dict[str, Any], value: Any) -> None:
+    valid = Draft202012Validator(schema).is_valid(value)
+    assert accepts(schema, value) is valid
+    assert (problem_of(schema, value) == "") is valid
+
+
+def test_the_forms_of_the_demo_open_without_jsonschema() -> None:
+    """With rfc3987-syntax its import takes seconds."""
+    code = """
+import sys
+import jupyter_funcs as jf
+funcs = jf.connect()
+for name in funcs.names:
+    funcs.panel(name).close()
+form = jf.Form(funcs["Get Panel FQ"], PanelName="Demo Card Panel", Symbol="BKQU", PoPLookback=2)
+assert not form.errors, form.errors
+assert "jsonschema" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
