@@ -111,14 +111,18 @@ class ResultVariable:
     Its name is the function's slug without ``get_``. A variable that no panel assigned is never overwritten without
     asking: the next free name with a number is used instead. One that the user named keeps its result until a run with
     the same arguments refreshes it.
+
+    `output` is the variable that the cell itself names, with what its run sends; the first run replaces it.
     """
 
     name = ""
 
-    def __init__(self, slug: str, cell: Cell) -> None:
+    def __init__(self, slug: str, cell: Cell, output: str = "", sent: Args | None = None) -> None:
         self._default = default_name(slug)
         self.cell = cell
+        self._output = output
         self._named: dict[str, Args] = {}  # by the user, with what their runs sent
+        self._add(output, sent or {})
 
     def assign(self, frame: pd.DataFrame, args: Args) -> str:
         """Assign the result of a run to a variable; return a note if that isn't the one before, else an empty text."""
@@ -134,12 +138,21 @@ class ResultVariable:
             name = f"{wanted}_{number}"
         before = self.name
         self.name = name
+        self._output = ""
         self._assign(name, frame)
         if before in self._named and name != before and _assigned_by(before):
             return f"In {name}; {before} keeps the run before."
         if name in {before, wanted}:
             return ""
         return f"You already have a variable {wanted}, so this result is {name}."
+
+    def is_named(self, name: str) -> bool:
+        """Return whether the user chose this name."""
+        return name in self._named
+
+    def _add(self, name: str, sent: Args) -> None:
+        if name not in {"", self._default}:
+            self._named[name] = sent
 
     def rename(
         self, name: str, before: str, shown: pd.DataFrame, args: Args, *, replace: bool = False
@@ -169,8 +182,7 @@ class ResultVariable:
         if old and old.is_created:
             del variables()[before], _assigned[before]
         self._named.pop(before, None)
-        if name != self._default:
-            self._named[name] = args
+        self._add(name, args)
         self.name = name
         self._assign(name, shown)
         return ""
@@ -184,7 +196,8 @@ class ResultVariable:
     def _is_taken(self, name: str) -> bool:
         old = _assigned_by(name)
         is_own = old and old.by is self
-        return name in variables() and not (is_own or self._is_of_rerun(name))
+        is_free = name == self._output or is_own or self._is_of_rerun(name)
+        return name in variables() and not is_free
 
     def _is_of_rerun(self, name: str) -> bool:
         """Return whether an earlier execution of this panel's cell created the variable."""

@@ -59,7 +59,7 @@ def run(sessions: Sessions, text: str, cell: str | None = None) -> Any:
         return None
     variable = None
     if line.options.output is not None:
-        variable = _variable(line.options.output)
+        line.options.output = variable = _variable(line.options.output)
     with warnings.catch_warnings():
         if line.options.quiet:
             warnings.simplefilter("ignore")
@@ -69,7 +69,7 @@ def run(sessions: Sessions, text: str, cell: str | None = None) -> Any:
         except ArgumentError as error:
             error.hint = f"{error.hint} {_variable_hint(line, error)}".strip()
             raise
-        if variable is None:
+        if variable is None or line.options.run:  # the panel has named it
             if line.is_silent and not _is_assigned():
                 return None
             return result
@@ -256,10 +256,15 @@ def _printed_or_returned(value: Any, text: str, line: Line) -> Any:
 
 
 def panel(line: Line) -> Any:
+    from IPython.display import display
+
+    from jupyter_funcs.panel.panel import Panel
+
     is_waiting = line.options.wait
+    output = line.options.run and line.options.output
     if line.words:
         function, values = _function_and_values(line)
-        opened = function.panel(**values)
+        opened = Panel(line.session, function, function.form(**values), output=output or "")
     elif line.cell is not None and line.cell.strip():
         raise ArgumentError(
             "The cell has arguments, but the line names no function.", "Write %%funcs panel NAME."
@@ -274,16 +279,19 @@ def panel(line: Line) -> Any:
         print(_NO_PANEL)
     opened.recipe = "df = %funcs result"
     line.sessions.panel = opened
-    if line.options.run:
+    is_assigned = _is_assigned()
+    if is_waiting or (output and not is_assigned):
+        display(opened)  # type: ignore[no-untyped-call]  # IPython's
+    if is_waiting or line.options.run:
         opened.run()
-    if not is_waiting:
-        return opened
     # For front ends that show nothing once a cell has ended, such as Colab.
-    from IPython.display import display
-
-    display(opened)  # type: ignore[no-untyped-call]  # IPython's
-    opened.run()
-    return opened.result()
+    if is_waiting:
+        return opened.result()
+    if output:  # the next cell has it
+        _warn_of_shadowing(output)
+        opened.result()
+        return opened if is_assigned else None
+    return opened
 
 
 def open(line: Line) -> Any:  # noqa: A001  # the subcommand's name

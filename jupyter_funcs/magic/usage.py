@@ -104,7 +104,10 @@ After an interrupt, the same line resumes the sweep.""",
         "NAME k=v …",
         "open the panel with values filled in",
         '%funcs panel get_panel_daily PanelName="Demo Card Panel" Symbol="BKQU US EQUITY"',
-        f"{_ARGUMENTS}\nWithout a name, the panel opens with no function chosen.",
+        f"""\
+{_ARGUMENTS}
+Without a name, the panel opens with no function chosen.
+With --run, -o NAME shows the panel, waits for its result and assigns that to NAME.""",
     ),
     "open": Subcommand(
         "LINK",

@@ -75,6 +75,8 @@ class Panel(anywidget.AnyWidget):
     trusted
         Whether the page may save files and read variables. By default it may, except in Voila, where visitors see the
         page.
+    output
+        The variable for the result of the first values; named after the function by default.
     """
 
     # With the style sheet, and compressed: every panel sends it again, and front ends keep each copy.
@@ -101,6 +103,7 @@ class Panel(anywidget.AnyWidget):
         form: Form | None = None,
         *,
         trusted: bool | None = None,
+        output: str = "",
     ) -> None:
         trusted = not notebook.is_public() if trusted is None else trusted
         self._is_open = False
@@ -110,7 +113,7 @@ class Panel(anywidget.AnyWidget):
         self._state = PanelState(runs, trusted)
         _close_earlier(self._state.cell)
         if function:
-            self._state.enter(function, form)
+            self._state.enter(function, form, output)
         super().__init__(**self._texts())
         self._is_open = True
         _open[self] = [self._state.cell]

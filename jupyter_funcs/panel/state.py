@@ -36,6 +36,7 @@ from jupyter_funcs.panel.requests import (
     Number,
     PageValues,
     RunNumber,
+    Text,
     answers,
 )
 from jupyter_funcs.records.presets import fill, form_values
@@ -69,6 +70,8 @@ class Visit:
     runs: PanelRuns
     # What the panel's cell names, if it names this function.
     named: Args | None = field(init=False, default=None)
+    # The variable that it names, if that isn't the function's own.
+    output: str = field(init=False, default="")
     inputs: FormView = field(init=False)  # the form as the page shows it
     is_listed: bool = True
     state: str = "form"
@@ -89,6 +92,8 @@ class Visit:
     def values(self) -> Json:
         """Return the `Values` of the protocol."""
         values = self.inputs.values(self.result.args if self.result else None, self.named)
+        if self.result and not values["changed"]:
+            values["differs"] |= self._chosen_name != self.output
         if not self.is_listed:
             values["advice"].append(_UNLISTED)
         line = ""
@@ -96,7 +101,18 @@ class Visit:
             line = snippets.line(self.function, self.form.args)
         if len(line) > LONGEST_TEXT:
             line = ""
-        return values | {"line": line}
+        return values | {"line": line, "output": self._chosen_name}
+
+    @property
+    def _chosen_name(self) -> str:
+        """The variable of the result if the user named it, else an empty text."""
+        name = self.result.variable if self.result else ""
+        return name if self.keeper.is_named(name) else ""
+
+    def name_in_cell(self, output: str) -> None:
+        """Note that the panel's cell names the form, and perhaps the variable of its result."""
+        self.named = self.form.args
+        self.output = output if self.keeper.is_named(output) else ""
 
     # What begins a run
 
@@ -356,7 +372,7 @@ class PanelState:
     def choose(self, function: Name) -> None:
         self.enter(self.session[function])
 
-    def enter(self, function: RemoteCall, form: Form | None = None) -> Visit:
+    def enter(self, function: RemoteCall, form: Form | None = None, output: str = "") -> Visit:
         """Show a function's form, at first `form`; what was entered last under the same names carries over."""
         with self.lock:
             visit = self._visits.get(function.slug)
@@ -367,10 +383,10 @@ class PanelState:
                     for part, value in list(parts_in(form.field(name), form[name])):
                         if value is not UNSET:
                             form[part.name] = as_several(part, value)
-                keeper = notebook.ResultVariable(function.slug, self.cell)
+                keeper = notebook.ResultVariable(function.slug, self.cell, output, form.args)
                 visit = Visit(function, form, keeper, self.runs)
                 if is_named:
-                    visit.named = form.args
+                    visit.name_in_cell(output)
                 self._visits[function.slug] = visit
             self._presets = self.header.presets(visit.function.name)
             if visit is not self.visit or visit.inputs.form is not visit.form:
@@ -534,6 +550,13 @@ class PanelState:
     def hello(self) -> Json:
         return {"ok": True}
 
+    @answers()
+    def update_cell(self, output: Text) -> None:
+        """Note that the panel's cell now names what is shown."""
+        for visit in self._visits.values():
+            visit.named = None
+        self.chosen.name_in_cell(output)
+
     @answers("tab")
     def show_tab(self) -> None:
         """Show the tab that the request names, as any request may."""
@@ -541,11 +564,12 @@ class PanelState:
     def view(self) -> Json:
         """Return the `View` of the protocol."""
         visit = self.visit
+        is_named = any(other.named is not None for other in self._visits.values())
         return {
             "panel": self.runs.still,
             "trusted": self.trusted,
             "public": notebook.is_public(),
-            "cell": {"id": self.cell.id, "names": bool(visit and visit.named)},
+            "cell": {"id": self.cell.id, "names": is_named},
             "function": self.header.card(visit.function) if visit else None,
             "fields": visit.inputs.fields if visit else [],
             "presets": self._presets if visit else [],

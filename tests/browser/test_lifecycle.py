@@ -62,6 +62,26 @@ RESTART = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.r
 DAILY = "%funcs panel get_panel_daily PanelName='Demo Card Panel' Symbol="
 
 
+def _change(page: Page, symbol: str) -> None:
+    box(page, "Symbol").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type(symbol)
+    expect(page.locator('[role="option"].is-on')).to_contain_text(symbol)
+    page.keyboard.press("Enter")
+
+
+def _update(page: Page, name: str) -> None:
+    """Rename the result, and write it into the panel's cell; the focus goes to what is beside the button."""
+    at(page, "var-name").click()
+    page.keyboard.type(name)
+    page.keyboard.press("Enter")
+    expect(at(page, "var-name")).to_have_text(name)
+    pick(page, "cell-update")
+    expect(at(page, "unsaved")).to_have_count(0)
+    expect(at(page, "run")).to_be_focused()
+    assert page.evaluate(SOURCES)[1].endswith(f" --run -o {name}")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["lab", "notebook"])
 def test_what_was_found_survives_restart_and_run_all(
@@ -71,20 +91,10 @@ def test_what_was_found_survives_restart_and_run_all(
     front = fronts(kind)
     page = open_in(front, "%load_ext jupyter_funcs", f"{DAILY}'BKQU US EQUITY' --run")
 
-    def change(symbol: str) -> None:
-        box(page, "Symbol").click()
-        page.keyboard.press("Control+a")
-        page.keyboard.type(symbol)
-        expect(page.locator('[role="option"].is-on')).to_contain_text(symbol)
-        page.keyboard.press("Enter")
-
     wait_for(page, "done", 1)
     expect(at(page, "unsaved")).to_have_count(0)
-    at(page, "var-name").click()
-    page.keyboard.type("bkqu")
-    page.keyboard.press("Enter")
-    expect(at(page, "var-name")).to_have_text("bkqu")
-    change("KORD")
+    _update(page, "bkqu")
+    _change(page, "KORD")
     expect(at(page, "unsaved")).to_contain_text(
         "The form differs from this cell: Update cell · Copy"
     )
@@ -95,10 +105,12 @@ def test_what_was_found_survives_restart_and_run_all(
     line = 'get_panel_daily PanelName="Demo Card Panel" Symbol="KORD LN EQUITY"'
     expect(at(page, "unsaved")).to_have_count(0)
     assert page.evaluate(SOURCES)[2] == f"panel_daily = %funcs call {line}"
-    change("MCHQ")
+    _change(page, "MCHQ")
     pick(page, "cell-update")
     expect(at(page, "unsaved")).to_have_count(0)
     assert page.evaluate(SOURCES)[1] == f"%funcs panel {line.replace('KORD LN', 'MCHQ US')} --run"
+    run(page, number=3)
+    _update(page, "mchq")
 
     page.evaluate(RESTART)
     page.wait_for_function(_IDLE)
@@ -106,7 +118,7 @@ def test_what_was_found_survives_restart_and_run_all(
     page.wait_for_function("window.ranAll")
     wait_for(page, "done", 1)
     expect(at(page, "field:Symbol")).to_contain_text("MCHQ US EQUITY")
-    assert run_python(page, "print(len(panel_daily), panel_daily.attrs['funcs']['args']['Symbol'])")
+    assert run_python(page, "print(len(mchq), panel_daily.attrs['funcs']['args']['Symbol'])")
 
     at(page, "history").focus()
     page.keyboard.press("Control+s")

@@ -656,6 +656,43 @@ def test_a_panel_that_runs_at_once_makes_run_all_whole(run: Any) -> None:
         run("%funcs panel get_panel_daily --run")
 
 
+@pytest.mark.parametrize("name", ["bkqu", "panel_daily"])
+def test_a_panel_names_the_result_that_its_cell_names(
+    run: Any, shell: InteractiveShell, name: str
+) -> None:
+    """`--run -o NAME` waits, so that the next line has the result; another name is another cell, until that is told."""
+    assert run(f"{name} = 1\n%funcs panel {DAILY} --run -o {name}\nlen({name})") == 1826
+    panel = extension.of(shell).state.panel
+    page = Page(panel)
+
+    def told() -> tuple[bool, str]:
+        values = page.state("_values")
+        return values["differs"], values["output"]
+
+    assert told() == (False, "" if name == "panel_daily" else name)
+    page.ask("rename", name="mine", replace=False)
+    assert told() == (True, "mine")
+    page.ask("update_cell", output="mine")
+    assert told() == (False, "mine")
+    shell.user_ns[name] = "mine"
+    page.ask("rename", name="panel_daily_3", replace=False)
+    page.run(PoPGrowth="Yes")
+    assert shell.user_ns[name] == "mine"
+    panel.close()
+
+
+def test_a_panel_that_names_its_result_is_a_value_still(run: Any) -> None:
+    """A line assigns it; a run that fails ends the cell and assigns nothing."""
+    panel = run(f"panel = %funcs panel {DAILY} --run -o bkqu\npanel")
+    assert isinstance(panel, Panel)
+    assert run("len(bkqu)") == 1826
+    panel.close()
+    with pytest.raises(jf.DeadlineError):
+        run(f"%funcs panel {DAILY} --run -o late --timeout 0.000001")
+    with pytest.raises(NameError):
+        run("late")
+
+
 def test_a_link_opens_a_form_and_runs_nothing(run: Any) -> None:
     """It has the function and the values of the panel that made it, whatever is before it; a list repeats its name."""
     panel = run(f"%funcs panel {DAILY} Dimensions=[Region, Brand] PoPLookback=2")

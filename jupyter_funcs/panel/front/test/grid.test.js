@@ -801,6 +801,25 @@ test("a pivot is a table of its own, until the view is reset", async () => {
   await close();
 });
 
+test("what makes another table keeps the focus", async () => {
+  const { $, close } = await panel();
+  $("pivot").focus();
+  $("pivot").click();
+  await until(() => $("pivot-bar"));
+  assert.equal(document.activeElement.dataset.jf, "pivot");
+  $("pivot").click();
+  await until(() => !$("pivot-bar"));
+  assert.equal(document.activeElement.dataset.jf, "pivot");
+  $("compute").click();
+  await until(() => $("compute-expression"));
+  type($("compute-expression"), "Spend / 2");
+  $("compute-now").focus();
+  $("compute-now").click();
+  await until(() => !$("compute-expression"));
+  assert.equal(document.activeElement.dataset.jf, "compute");
+  await close();
+});
+
 test("a view stays for the next result of the function, as far as it has the columns", async () => {
   const { model, $, close } = await panel();
   $("sort:Spend").click();

@@ -23,16 +23,20 @@ async function opened({
   source = "%funcs",
   names = false,
   values = {},
+  view = {},
   run = ran,
   answers,
   inside = true,
 }) {
   const cells = [new Cell("a", "1"), new Cell("b", source), new Cell("c", "2")];
-  const insertCell = (at, cell) => cells.splice(at, 0, new Cell("new", cell.source));
+  const insertCell = (at, { source }) => {
+    cells.splice(at, 0, new Cell(source, source));
+    return cells[at];
+  };
   const model = new FakeModel(
     {
-      view: { ...VIEW, cell: { id: "b", names } },
-      values: { ...VALUES, differs: true, line: LINE, ...values },
+      view: { ...VIEW, cell: { id: "b", names }, ...view },
+      values: { ...VALUES, differs: true, line: LINE, output: "", ...values },
       run,
     },
     answers,
@@ -41,13 +45,22 @@ async function opened({
   return { ...(await shown(null, null, model)), sources: () => cells.map((cell) => cell.source) };
 }
 
-test("a run that no cell repeats is inserted below the panel's cell, once", async () => {
-  const { $, sources, close } = await opened({});
+test("runs that no cell repeats are inserted below the panel's cell, the newest last", async () => {
+  const { $, model, sources, close } = await opened({});
   assert.match($("unsaved").textContent, /^This run isn't in the notebook/);
-  assert.ok(!$("cell-update"));
+  $("cell-insert").focus();
   $("cell-insert").click();
-  await soon(() => assert.deepEqual(sources(), ["1", "%funcs", `kord = %funcs call ${LINE}`, "2"]));
+  const first = `kord = %funcs call ${LINE}`;
+  await soon(() => assert.deepEqual(sources(), ["1", "%funcs", first, "2"]));
   await soon(() => assert.ok(!$("unsaved")));
+  await soon(() => assert.ok(document.activeElement === $("run"), "a key would change a field"));
+  const line = "get_panel_fq Symbol=BKQU";
+  model.write({ values: { ...model.traits.values, line } });
+  await soon(() => assert.ok($("cell-insert")));
+  $("cell-insert").click();
+  await soon(() =>
+    assert.deepEqual(sources(), ["1", "%funcs", first, `kord = %funcs call ${line}`, "2"]),
+  );
   await close();
 });
 
@@ -65,26 +78,81 @@ test("a sweep is inserted as one, and what has no line as Python", async () => {
   }
 });
 
-test("a cell that names other values is updated where its line is plain, and keeps the rest", async () => {
+test("a cell with one line that opens a panel is updated there, and keeps the rest", async () => {
+  const line = `%funcs panel ${LINE}`;
   for (const [source, expected] of [
-    ["%funcs panel get_panel_fq Symbol=BVQS", `%funcs panel ${LINE}`],
+    ["%funcs panel get_panel_fq Symbol=BVQS", line],
+    ["%funcs", line],
+    ["%load_ext jupyter_funcs\n%funcs", `%load_ext jupyter_funcs\n${line}`],
+    ["%funcs connect work\n%funcs panel\n1", `%funcs connect work\n${line}\n1`],
     [
-      "p = %funcs panel get_panel_fq Symbol='a b' --run\np.result()",
-      `p = %funcs panel ${LINE} --run\np.result()`,
+      "p = %funcs panel get_panel_fq Symbol='a --b' --run\np.result()",
+      `p = ${line} --run\np.result()`,
     ],
-    ["%funcs panel get_panel_fq Symbol=BVQS --profile work", null],
+    ["%funcs panel get_panel_fq Symbol=BVQS -o bvqs --run", `${line} --run`],
+    ["%funcs panel --all x a=[1, 2] --profile work # one", `${line} --profile work # one`],
     ["%funcs panel get_panel_fq\n%funcs panel get_kpis", null],
+    ["%funcs panel get_panel_fq \\\n  Symbol=BVQS", null],
+    ["%funcs find panel", null],
+    ["%%funcs panel get_panel_fq\nSymbol: BVQS", null],
     ["funcs.panel('Get Panel FQ')", null],
   ]) {
-    const { $, sources, close } = await opened({ source, names: true, run: RUN });
+    const { $, model, sources, close } = await opened({ source, names: true, run: RUN });
     assert.match($("unsaved").textContent, /^The form differs from this cell/);
     assert.ok(!$("cell-insert"));
     assert.equal($("cell-update") !== null, expected !== null, source);
     $("cell-update")?.click();
     await soon(() => assert.equal(sources()[1], expected ?? source));
     if (expected) await soon(() => assert.ok(!$("unsaved")));
+    assert.equal(model.kinds().includes("update_cell"), expected !== null);
     await close();
   }
+});
+
+test("the name of a result is a part of what the notebook says of its run", async () => {
+  const line = `%funcs panel ${LINE}`;
+  const named = { output: "kord" };
+  for (const source of ["%funcs", `${line} --run`, `${line} --run -o bkqu`]) {
+    const { $, sources, close } = await opened({ source, values: named });
+    $("cell-update").click();
+    await soon(() => assert.equal(sources()[1], `${line} --run -o kord`));
+    await soon(() => assert.match(document.querySelector(".jf-toast").textContent, /into kord/));
+    await close();
+  }
+  for (const source of [`kord = %funcs call ${LINE}`, `${line} --run -o kord  # mine`]) {
+    const { $, close } = await opened({ source, values: named });
+    assert.ok(!$("unsaved"));
+    await close();
+  }
+  // Run All changes no data.
+  const changing = { function: { ...VIEW.function, changesData: true } };
+  const { $, sources, close } = await opened({ view: changing, values: named });
+  $("cell-update").click();
+  await soon(() => assert.equal(sources()[1], line));
+  await close();
+});
+
+test("the code of a view is inserted after its run, unless a cell has that", async () => {
+  const code = "kord[rows]";
+  for (const [cell, source] of [
+    ["%funcs", `kord = %funcs call ${LINE}\n${code}`],
+    [`kord = %funcs call ${LINE}`, code],
+  ]) {
+    const { $, sources, close } = await opened({
+      source: cell,
+      answers: { table_code: { code } },
+    });
+    $("view-code").click();
+    await soon(() => assert.equal($("table-code")?.textContent, code));
+    $("insert-table-code").click();
+    await soon(() => assert.equal(sources()[2], source));
+    await close();
+  }
+  const { $, close } = await opened({ inside: false, answers: { table_code: { code } } });
+  $("view-code").click();
+  await soon(() => assert.ok($("copy-table-code")));
+  assert.ok(!$("insert-table-code"));
+  await close();
 });
 
 test("what the notebook says already, what visitors see and what hasn't run yet has no offer", async () => {

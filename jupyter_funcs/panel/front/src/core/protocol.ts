@@ -18,7 +18,7 @@ export interface View {
   trusted: boolean;
   /** Visitors see the page, as in Voila. */
   public: boolean;
-  /** The panel's own cell, and whether it names values of this function. */
+  /** The panel's own cell, and whether it names a function. */
   cell: { id: string; names: boolean };
   /** `null` while nothing is chosen. */
   function: FunctionView | null;
@@ -180,8 +180,10 @@ export interface Values {
   preset: string;
   /** The values differ from those of the result shown. */
   changed: boolean;
-  /** They are not those that the panel's cell names, if it names any. */
+  /** They, or the result's variable, are not those that the panel's cell names, if it names any. */
   differs: boolean;
+  /** The variable of the result, if the user named it; else "". */
+  output: string;
   /** The same as `%funcs call` and `panel` have it; "" where those don't reach this service. */
   line: string;
 }
@@ -622,6 +624,8 @@ export interface Requests {
   /** Show what a cancelled sweep has done. */
   so_far: { in: Nothing; out: Nothing };
   dismiss: { in: Nothing; out: Nothing };
+  /** The panel's cell now names what the form holds, and the variable of its run or "". */
+  update_cell: { in: { output: string }; out: Nothing };
 
   rows: {
     in: { run: number; from: number; to: number; columns: number[]; query: TableQuery };

@@ -1,20 +1,38 @@
-const BOX = ":is(input, textarea, [tabindex='0']):not(:disabled)";
-const BUTTON = "button:not(:disabled)";
+const STOP = ":is(input, textarea, button, [tabindex='0']):not(:disabled, [tabindex='-1'])";
 
 /** Where what has the focus goes away or moves, give it to what is left beside it. */
 export function keepFocus(root: HTMLElement, signal: AbortSignal) {
   /** What has the focus, and what it is in. */
   let path: HTMLElement[] = [];
+  /** What could have it then, in order. */
+  let stops: HTMLElement[] = [];
 
-  const stopIn = (element: HTMLElement) => {
-    if (!element.isConnected || !root.contains(element)) return null;
-    return element.querySelector<HTMLElement>(BOX) ?? element.querySelector<HTMLElement>(BUTTON);
+  const isThere = (element: HTMLElement) => element.isConnected && root.contains(element);
+  /** An element, or the same one of a part that was drawn again. */
+  const again = (element: HTMLElement) => {
+    const { jf } = element.dataset;
+    const drawn = jf ? root.querySelector<HTMLElement>(`[data-jf="${CSS.escape(jf)}"]`) : null;
+    const now = isThere(element) ? element : drawn;
+    return now?.matches(":disabled") ? null : now;
+  };
+  /** In the innermost part that is left: what stands for it now, or the next one, or the one before. */
+  const beside = () => {
+    const at = stops.indexOf(path[0]);
+    const around = [...stops.slice(at + 1), ...stops.slice(0, Math.max(at, 0)).reverse()];
+    const near = around.map(again);
+    for (const part of path.filter(isThere)) {
+      const inside = [...part.querySelectorAll<HTMLElement>(STOP)];
+      const next =
+        inside.find((stop) => !near.includes(stop)) ?? near.find((stop) => part.contains(stop));
+      if (next) return next;
+    }
+    return null;
   };
   const restore = () => {
     const { activeElement } = root.getRootNode() as Document | ShadowRoot;
     const isFree = !activeElement || activeElement === document.body;
     if (!path.length || !isFree) return;
-    const next = path[0].isConnected ? path[0] : path.map(stopIn).find(Boolean);
+    const next = again(path[0]) ?? beside();
     path = [];
     next?.focus({ preventScroll: true });
   };
@@ -24,6 +42,7 @@ export function keepFocus(root: HTMLElement, signal: AbortSignal) {
 
   const enter = (event: Event) => {
     path = event.composedPath() as HTMLElement[];
+    stops = [...root.querySelectorAll<HTMLElement>(STOP)];
   };
   // A person who leaves by mouse or Tab is let go.
   const leave = (event: Event) => {

@@ -4,6 +4,7 @@ import { Button } from "../core/icons";
 import { NameForm } from "../core/nameform";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
+import { useNotebook } from "../core/useNotebook";
 
 interface AsVariableProps {
   result: P.ResultView;
@@ -16,11 +17,13 @@ interface AsVariableProps {
 export function AsVariable({ result, off, ending }: AsVariableProps) {
   const [anchor, open] = useState<HTMLElement | null>(null);
   const { ask, query, toast, view } = usePanel();
+  const { notebook } = useNotebook();
   const save = async (name: string, replace: boolean) => {
     const { said, exists } = await ask("assign", { run: result.number, query, name, replace });
     if (exists) return name;
     open(null);
-    toast(said);
+    const how = notebook ? "Insert cell keeps" : "Copy and a new cell keep";
+    toast(`${said} It ends with the kernel: in View as code, ${how} it in the notebook.`);
     return "";
   };
   return (
