@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.core.coded import Coded, literal, step
+from jupyter_funcs.core.coded import Coded, literal
 from jupyter_funcs.core.text import inert, listed
 from jupyter_funcs.frames.display import MONEY, with_minus
 from jupyter_funcs.frames.roles import NO_VALUE, Role, flat, words
@@ -299,8 +299,7 @@ class Points:
             label = f"{label} (mean)"
         across = " ".join(column.name for column in self.apart.values())
         rows = [str(name) for name in self.table.index.names if name]
-        melted = [step("melt", rows, var_name=across, value_name=label)] if across else []
-        return Pivoted([], label, rows, melted, {})
+        return Pivoted([], label, rows, across, {})
 
     def place(self, key: Any) -> tuple[str, str]:
         """Return the panel and the line that a column of the table, or a group of its rows, belongs to."""

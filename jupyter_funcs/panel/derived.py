@@ -16,7 +16,7 @@ from jupyter_funcs.core.text import did_you_mean, plural, quote
 from jupyter_funcs.panel.table_column import TROUBLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from jupyter_funcs.core.coded import Operation
     from jupyter_funcs.panel.requests import Json, Pivot
@@ -44,6 +44,7 @@ _MOST_ACROSS = 200  # values of a pivot's columns
 _USUALLY_ACROSS = 24
 _SAMPLE = 1_000  # rows by which a ratio is told
 _MOST_MEASURES = 12  # of which ratios are looked for
+_SHARE = "lambda sums: sums / sums.sum()"
 
 
 class Expression:
@@ -163,8 +164,16 @@ class Pivoted(NamedTuple):
     steps: list[Operation]
     measure: str  # what its values are
     rows: list[str]
-    melted: list[Operation]  # what makes a row of each value, for the chart
+    across: str
     chosen: Json
+    read: Collection[str] = ()  # the columns that the steps need
+
+    @property
+    def melted(self) -> list[Operation]:
+        """What makes a row of each value, for the chart."""
+        if not self.across:
+            return []
+        return [step("melt", self.rows, var_name=self.across, value_name=self.measure)]
 
 
 def pivot(columns: dict[str, TableColumn], wish: Pivot) -> Pivoted:
@@ -177,36 +186,36 @@ def pivot(columns: dict[str, TableColumn], wish: Pivot) -> Pivoted:
     rows, across = _axes(keys, columns, wish)
     measures = [name for name, column in columns.items() if column.is_measure]
     adding = [name for name in measures if columns[name].adds_up]
-    first = [*adding, *measures, ""][0]
-    measure = first if wish.measure is None else wish.measure
+    measure = wish.measure
+    if measure is None:
+        measure = [*adding, *measures, ""][0]
     parts = _parts_of(measure, adding, columns)
     hows = _hows(measure, adding, parts)
-    how = wish.how if wish.how in hows else hows[0]
-    label = measure or "Rows"
-    if measure and how != "sum":
-        label = f"{measure} ({how})"
+    how = wish.how
+    if how not in hows:
+        how = hows[0]
     chosen = {"rows": rows, "columns": across, "measure": measure, "how": how}
-    return Pivoted(
-        [*_ordered(columns, rows, across), *_grouped(chosen, parts, label)],
-        label,
-        rows,
-        [step("melt", rows, var_name=across, value_name=label)] if across else [],
-        {**chosen, "keys": keys, "measures": measures, "hows": hows, "note": _note(how, parts)},
-    )
+    label = _label(measure, how)
+    steps = [*_ordered(columns, rows, across), *_grouped(chosen, parts, label)]
+    about = {"keys": keys, "measures": measures, "hows": hows, "note": _note(how, parts)}
+    return Pivoted(steps, label, rows, across, chosen | about, {*rows, across, measure, *parts})
 
 
 def _axes(keys: list[str], columns: dict[str, TableColumn], wish: Pivot) -> tuple[list[str], str]:
     """Return the columns that name the rows, and the one whose values become columns, if any."""
-    varying = [name for name in keys if columns[name].distinct > 1] or keys
-    times = [name for name in varying if columns[name].is_time]
+    # Only the columns that may be chosen are factorized: that takes long.
+    times = [name for name in keys if columns[name].is_time]
     # Named periods come before dates, of which there are more.
     times.sort(key=lambda name: columns[name].type == "date")
-    others = [name for name in varying if name not in times]
-    rows = [*dict.fromkeys(wish.rows)] or [*others, *times][:1]
+    rows = list(dict.fromkeys(wish.rows))
+    if not rows:
+        names = [name for name in keys if name not in times] + times
+        rows = [next((name for name in names if columns[name].distinct > 1), names[0])]
     across = wish.columns
     if across is None:
         free = (name for name in times if name not in rows)
-        across = next((name for name in free if columns[name].distinct <= _USUALLY_ACROSS), "")
+        few = (name for name in free if 1 < columns[name].distinct <= _USUALLY_ACROSS)
+        across = next(few, "")
     if not across or across in rows:
         return rows, ""
     if columns[across].distinct > _MOST_ACROSS:
@@ -225,6 +234,12 @@ def _hows(measure: str, adding: Sequence[str], parts: Sequence[str]) -> list[str
     return ["ratio", *usual] if parts else usual
 
 
+def _label(measure: str, how: str) -> str:
+    if not measure:
+        return "Rows"
+    return measure if how == "sum" else f"{measure} ({how})"
+
+
 def _note(how: str, parts: Sequence[str]) -> str:
     if how == "ratio":
         return f"The sum of {parts[0]} by that of {parts[1]}."
@@ -239,9 +254,8 @@ def _parts_of(measure: str, adding: Sequence[str], columns: dict[str, TableColum
     every = max(1, len(columns[measure].data) // _SAMPLE)
     floats = pd.DataFrame({name: columns[name].floats()[::every] for name in names}).dropna()
     for name, other in permutations(names[1:], 2):
-        if len(floats) > 1 and np.allclose(
-            floats[measure] * floats[other], floats[name], rtol=1e-3
-        ):
+        product = floats[measure] * floats[other]
+        if len(floats) > 1 and np.allclose(product, floats[name], rtol=1e-3):
             return [name, other]
     return []
 
@@ -251,46 +265,47 @@ def _ordered(columns: dict[str, TableColumn], rows: Sequence[str], across: str) 
     steps = []
     for name in filter(None, [*rows, across]):
         column = columns[name]
-        change = None
         if name == across and column.type == "date":
             change = step("dt.strftime", "%Y-%m-%d")
         elif column.of_time:
-            periods = [*column.factorized()[1]]
-            dtype = pd.CategoricalDtype(periods, ordered=True)
+            periods = [*column.factorized().values]
             code = f"pd.CategoricalDtype({literal(periods)}, ordered=True)"
-            change = step("astype", Coded(dtype, code))
-        if change:
-            function = Coded(
-                lambda df, name=name, change=change: change(df[name]),
-                f"lambda df: {change.code(f'df[{literal(name)}]')}",
-            )
-            steps.append(step("assign", **{name: function}))
+            change = step("astype", Coded(pd.CategoricalDtype(periods, ordered=True), code))
+        else:
+            continue
+        function = Coded(
+            lambda df, name=name, change=change: change(df[name]),
+            f"lambda df: {change.code(f'df[{literal(name)}]')}",
+        )
+        steps.append(step("assign", **{name: function}))
     return steps
 
 
 def _grouped(chosen: Json, parts: list[str], label: str) -> list[Operation]:
     """Return what brings the rows of each group together."""
-    across, measure, how = chosen["columns"], chosen["measure"], chosen["how"]
-    keys = [*chosen["rows"], across] if across else chosen["rows"]
-    steps = [step("groupby", keys, observed=True, dropna=False)]
-    if how == "ratio":
-        ratio = Coded(
-            lambda sums: sums[parts[0]] / sums[parts[1]].replace(0, np.nan),
-            f"lambda sums: sums[{literal(parts[0])}]"
-            f' / sums[{literal(parts[1])}].replace(0, float("nan"))',
-        )
-        steps += [step("[]", parts), step("sum", min_count=1), step("pipe", ratio)]
-    elif not measure:
-        steps.append(step("size"))
-    else:
-        adds = how in {"sum", "share"}
-        joined = step("sum", min_count=1) if adds else step(how)
-        steps += [step("[]", measure), joined]
+    across = chosen["columns"]
+    keys = [*filter(None, [*chosen["rows"], across])]
+    steps = [step("groupby", keys, observed=True, dropna=False), *_joined(chosen, parts)]
     if across:
         steps.append(step("unstack"))
-    if how == "share":
-        share = Coded(lambda sums: sums / sums.sum(), "lambda sums: sums / sums.sum()")
-        steps.append(step("pipe", share))
+    if chosen["how"] == "share":
+        steps.append(step("pipe", Coded(lambda sums: sums / sums.sum(), _SHARE)))
     if not across:
         return [*steps, step("reset_index", name=label)]
     return [*steps, step("rename", columns=str), step("reset_index", allow_duplicates=True)]
+
+
+def _joined(chosen: Json, parts: list[str]) -> list[Operation]:
+    """Return what makes one value of those of each group."""
+    how = chosen["how"]
+    if how == "ratio":
+        name, other = map(literal, parts)
+        ratio = Coded(
+            lambda sums: sums[parts[0]] / sums[parts[1]].replace(0, np.nan),
+            f'lambda sums: sums[{name}] / sums[{other}].replace(0, float("nan"))',
+        )
+        return [step("[]", parts), step("sum", min_count=1), step("pipe", ratio)]
+    if not chosen["measure"]:
+        return [step("size")]
+    joined = step("sum", min_count=1) if how in {"sum", "share"} else step(how)
+    return [step("[]", chosen["measure"]), joined]

@@ -182,10 +182,14 @@ class TableView:
         return TableView(self.flat.assign(**{name: values.value}), self._about, source)
 
     def _pivot(self, wish: Pivot) -> TableView:
-        pivoted = pivot(self._by_name(), wish)
+        columns = self._by_name()
+        pivoted = pivot(columns, wish)
         query = self._whole_periods(wish.of, pivoted)
+        frame = self.flat[[name for name in columns if name in pivoted.read]]
         rows = self.positions(query)
-        frame = applied(self.flat if rows is None else self.flat.iloc[rows], pivoted.steps)
+        if rows is not None:
+            frame = frame.iloc[rows]
+        frame = applied(frame, pivoted.steps)
 
         def source(variable: str) -> Code:
             lines, code = self._coded(query, variable)
@@ -201,8 +205,9 @@ class TableView:
             name = str(self.flat.columns[at])
             whole = replace(query, filters=[*query.filters, OneOf(at, ["False"])])
             rows = self.positions(whole)
-            is_key = name in {*pivoted.rows, pivoted.chosen["columns"]}
-            if not is_key and rows is not None and 0 < len(rows) < len(self.frame(query)):
+            _, total = self._window(query, 0, 0)
+            is_key = name in {*pivoted.rows, pivoted.across}
+            if not is_key and rows is not None and 0 < len(rows) < total:
                 note = f"{pivoted.chosen['note']} {name} rows are left out."
                 pivoted.chosen["note"] = note.strip()
                 return whole
@@ -222,7 +227,7 @@ class TableView:
     def drawn(self, query: TableQuery) -> Positions:
         """Return the positions of the rows of a view among those of its chart."""
         rows = self.positions(query)
-        if rows is None or not (self.pivoted and self.pivoted.melted):
+        if rows is None or not self.pivoted or not self.pivoted.across:
             return rows
         values = np.arange(self.count - len(self.pivoted.rows), dtype=np.uint32)
         return (rows + np.uint32(self.rows) * values[:, np.newaxis]).ravel()

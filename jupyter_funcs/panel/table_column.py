@@ -151,8 +151,9 @@ class TableColumn:
     @property
     def is_time(self) -> bool:
         """Whether it has dates, or names periods."""
-        names_periods = self.kind == "text" and order_of_periods(self.factorized()[1])
-        return self.type == "date" or bool(names_periods)
+        if self.kind != "text" or not order_of_periods(self.data.dropna().head(1)):
+            return self.type == "date"
+        return bool(order_of_periods(self.factorized().values))
 
     @property
     def is_measure(self) -> bool:
