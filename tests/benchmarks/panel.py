@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 from playwright.sync_api import sync_playwright
 
-from jupyter_funcs.panel.requests import Contains, Range, Sort, TableQuery
+from jupyter_funcs.panel.requests import Contains, Pivot, Range, Sort, TableQuery
 from jupyter_funcs.panel.table import TableView
 from tests.browser.conftest import _IDLE, _RUN_ALL, CHROMIUM, FLAGS
 from tests.browser.fronts import running
@@ -248,6 +248,14 @@ def page_of(sort: Any = (), filters: Any = (), find: str = "", at: int = 0) -> A
     return lambda table: table.page(TableQuery([*sort], [*filters], find), at, at + 40, range(8))
 
 
+def pivot_of(how: Any) -> Any:
+    return lambda table: table.made([Pivot(["Region"], "Brand", "Spend", how)])
+
+
+def pivot_table(how: str) -> Any:
+    return lambda frame: frame.pivot_table("Spend", "Region", columns="Brand", aggfunc=how)
+
+
 # What is done, the most milliseconds for 1,000,000 rows, and how pandas does it.
 STEPS: list[tuple[str, int, Any, Any]] = [
     ("first rows and summaries", 500, lambda table: table.view(), None),
@@ -284,6 +292,10 @@ STEPS: list[tuple[str, int, Any, Any]] = [
     ),
     ("find a text", 300, page_of(find="gion 12"), None),
     ("find a number", 300, page_of(find="1,234"), None),
+    ("pivot: sums", 600, pivot_of("sum"), pivot_table("sum")),
+    ("pivot: means", 600, pivot_of("mean"), pivot_table("mean")),
+    ("pivot: shares", 600, pivot_of("share"), pivot_table("sum")),
+    ("pivot: first values", 600, pivot_of("first"), pivot_table("first")),
 ]
 
 
