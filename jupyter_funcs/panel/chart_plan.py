@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from jupyter_funcs.frames.roles import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from jupyter_funcs.panel.requests import ChartWish, Json
 
@@ -131,16 +131,19 @@ class Times:
         exact = next((step for step in clock if times.equals(times.floor(STEPS[step].rule))), "")
         for step in ("year", "quarter", "month", "week") if exact == "day" else ():
             periods = times.to_period(STEPS[step].period)
-            if (
-                len(times) >= max(3, 0.8 * (periods.asi8[-1] - periods.asi8[0] + 1))
-                and periods.is_unique
-            ):
+            count = periods.asi8[-1] - periods.asi8[0] + 1
+            if periods.is_unique and len(times) >= max(3, 0.8 * count):
                 return step
-        return exact if exact and len(times) >= 0.1 * STEPS[exact].periods(self.span) else ""
+        if exact and len(times) < 0.1 * STEPS[exact].periods(self.span):
+            return ""
+        return exact
 
     def steps(self, lines: int, most: int, zoom: Zoom) -> tuple[str, dict[str, bool]]:
         """Return the step of the times, and each step that points can have, with whether that makes too many points."""
-        shown = self._shown_of(zoom)
+        low, high = zoom or self.days
+        shown = min(high, self.days[1]) - max(low, self.days[0])
+        if shown <= 0:
+            shown = self.span
         distinct = math.inf if self.distinct is None else len(self.distinct)
         base = self.base if self._fits(self.base, lines) else ""
         steps = {"": False} if not base and distinct <= most else {}
@@ -151,22 +154,13 @@ class Times:
                 steps[name] = min(count, distinct) > most
         return base, steps
 
-    def _shown_of(self, zoom: Zoom) -> float:
-        """Return the days of a zoom, or where it holds nothing of all."""
-        low, high = zoom or self.days
-        shown = min(high, self.days[1]) - max(low, self.days[0])
-        return shown if shown > 0 else self.span
-
     def _fits(self, step: str, lines: int) -> bool:
         return step in STEPS and STEPS[step].periods(self.span) * lines <= _MOST_CELLS
 
     def incomplete(self, step: str) -> dict[str, pd.Timestamp]:
         """Return the starts of the first and last periods, if the times cover only part of them."""
-        if (
-            self.distinct is None
-            or step in {"", self.base}
-            or STEPS[step].seconds < STEPS["day"].seconds
-        ):
+        is_longer = step not in {"", self.base} and STEPS[step].seconds >= STEPS["day"].seconds
+        if self.distinct is None or not is_longer:
             return {}
         days: Any = self.distinct.normalize().unique()
         counts = days.to_period(STEPS[step].period).value_counts(sort=False)
@@ -198,9 +192,8 @@ class Plan:
     show: str = "value"
     year: int = 0  # its number of points
     counts: bool = False  # counts rows, because no column is a measure
-    to_date: ChartColumn | None = (
-        None  # tells whole periods from periods to date; they are never added up
-    )
+    # Tells whole periods from periods to date; they are never added up.
+    to_date: ChartColumn | None = None
     keeps: str = "False"  # which of its values to keep
     over: tuple[str, ...] = ()
     most_lines: int = _USUAL_LINES
@@ -225,14 +218,12 @@ class Plan:
         """The step by which rows are aggregated first, and whether they are summed; a mean of these sums may follow."""
         if self.show == "average":
             return "day", self.y.additive
-        of_rows = (
-            bool(self.times and self.step)
-            and not self.base
-            and self.show == "value"
-            and not self.counts
-        )
-        totals = self.y.additive and not of_rows and bool(self.x)
-        return (self.base if totals and self.base and self.show != "sum" else self.step), totals
+        is_irregular = self.times and self.step and not self.base
+        of_rows = is_irregular and self.show == "value" and not self.counts
+        totals = bool(self.x) and self.y.additive and not of_rows
+        if totals and self.base and self.show != "sum":
+            return self.base, totals
+        return self.step, totals
 
     def offer(
         self, name: str, label: str, value: str, options: Mapping[str, str], off: Sequence[str] = ()
@@ -277,12 +268,10 @@ class Planner:
         """Return the columns of periods and times that tell rows apart in different ways."""
         axes: list[ChartColumn] = []
         for column in [*self._of(Role.PERIOD), *self._of(Role.TIME)][:_MOST_AXES]:
-            if not any(map(partial(self._names_the_same, column), axes)):
+            follows = self._follows
+            if not any(follows(column, other) and follows(other, column) for other in axes):
                 axes.append(column)
         return axes
-
-    def _names_the_same(self, column: ChartColumn, other: ChartColumn) -> bool:
-        return self._follows(column, other) and self._follows(other, column)
 
     def _of(self, role: Role) -> list[ChartColumn]:
         return [
@@ -339,13 +328,22 @@ class Planner:
         x = plan.x
         varying = [column for column in self._categories if not x or not self._follows(column, x)]
         to_date = self._telling_apart(plan, varying)
-        lines = _groups_of_lines(self._categories, {*varying, to_date})
+        lines = [
+            column
+            for column in self._categories
+            # Of flags only those that tell rows apart.
+            if column.distinct <= _MOST_GROUPS
+            and (not _is_flag(column) or column in {*varying, to_date})
+        ]
         colour = self._coloured(plan, wish, lines, varying)
         splits = [column for column in lines if column not in {colour, x}]
         split = _chosen(splits, wish.split)
         if splits:
             plan.offer("split", "Panels for", _name(split), {"": "None"} | _names(splits))
         axes = {"bar": colour, "histogram": None}
+        most = _MOST_LINES if wish.all else _USUAL_LINES
+        if split:
+            most = COLOURS
         return replace(
             plan,
             x=axes.get(plan.kind, x),
@@ -353,9 +351,10 @@ class Planner:
             lines=None if plan.kind == "bar" else colour,
             split=split,
             to_date=None if to_date in {colour, split, x} else to_date,
-            keeps=_usual_flag(to_date),
+            # A user who asks for periods to date gets one for each whole period.
+            keeps=str(bool(to_date and (to_date.data == "True").mean() >= 0.5)),
             over=tuple(map(_named, self._varying_within(varying, (colour, split)))),
-            most_lines=_most_lines(wish, split),
+            most_lines=most,
         )
 
     def _telling_apart(self, plan: Plan, varying: Iterable[ChartColumn]) -> ChartColumn | None:
@@ -429,22 +428,28 @@ class Planner:
         most = min(POINTS_OF_A_LINE, _MOST_VALUES // lines)
         base, steps = self._times_of(axis).steps(lines, most, zoom) if axis else ("", {})
         off = [step for step, are_many in steps.items() if are_many]
-        plan = replace(plan, most_points=most)
-        plan = (
-            _at_times(plan, times, base, wish, steps)
-            if times
-            else replace(plan, year=_periods_of_a_year(x))
-        )
+        year = 0 if times else _periods_of_a_year(x)
+        plan = replace(plan, most_points=most, year=year)
+        if times:
+            plan = _at_times(plan, times, base, wish, steps)
         labels = {name: _label(period) for name, period in self._periods.items()}
-        labels |= {step: _step_label(step, off) for step in steps}
+        labels |= {step: step.capitalize() or "Every time" for step in steps}
+        labels |= {step: f"{labels[step]} (zoom in)" for step in off}
         ways = _ways(plan)
-        plan = _shown(plan, wish, ways)
-        if plan.show == "average":
+        show = wish.show or ("value" if plan.base else "sum")
+        if not ways.get(show):
+            show = "value"
+        plan = replace(plan, show=show)
+        if show == "average":
+            plan = replace(plan, step="day")
             labels = {"day": "Day"}
         plan.offer("points", "Points", plan.step or f"period:{x.name}", labels, off)
         if len(self._times) > 1:
             plan.offer("x", "Along", _name(axis), _names(self._times))
-        _offer_ways(plan, ways)
+        shown = dict(_SHOWN)
+        if ways["sum"] and plan.base:
+            shown["value"] = f"Mean per {plan.base}"
+        plan.offer("show", "Show as", show, shown, [way for way in shown if not ways[way]])
         return plan
 
     def calendars_differ(self, x: ChartColumn | None, rows: Any) -> bool:
@@ -482,17 +487,6 @@ def _possible(plan: Plan, kind: str, kinds: Sequence[str]) -> str:
     return kind
 
 
-def _usual_flag(to_date: ChartColumn | None) -> str:
-    """Return which rows to keep: a user who asks for periods to date gets one for each whole period."""
-    return str(bool(to_date and (to_date.data == "True").mean() >= 0.5))
-
-
-def _most_lines(wish: ChartWish, split: ChartColumn | None) -> int:
-    if split:
-        return COLOURS
-    return _MOST_LINES if wish.all else _USUAL_LINES
-
-
 def _at_times(
     plan: Plan, times: Times, base: str, wish: ChartWish, steps: Mapping[str, bool]
 ) -> Plan:
@@ -502,26 +496,8 @@ def _at_times(
     return replace(plan, times=times, step=step, base=base, year=year)
 
 
-def _offer_ways(plan: Plan, ways: Mapping[str, bool]) -> None:
-    shown = dict(_SHOWN)
-    if ways["sum"] and plan.base:
-        shown["value"] = f"Mean per {plan.base}"
-    plan.offer("show", "Show as", plan.show, shown, [way for way in shown if not ways[way]])
-
-
-def _shown(plan: Plan, wish: ChartWish, ways: Mapping[str, bool]) -> Plan:
-    show = wish.show or ("value" if plan.base else "sum")
-    show = show if ways.get(show) else "value"
-    return replace(plan, show=show, step="day" if show == "average" else plan.step)
-
-
 def _count(column: ChartColumn | None, most: int) -> int:
     return min(column.distinct, most) if column else 1
-
-
-def _step_label(step: str, off: Sequence[str]) -> str:
-    label = step.capitalize() or "Every time"
-    return f"{label} (zoom in)" if step in off else label
 
 
 def _ways(plan: Plan) -> dict[str, bool]:
@@ -570,19 +546,9 @@ def _names(columns: Iterable[ChartColumn]) -> dict[str, str]:
 
 
 def _named(column: ChartColumn) -> str:
-    many = f" ({column.distinct:,} values; Colour by takes {_MOST_GROUPS:,})"
-    return column.name + many * (column.distinct > _MOST_GROUPS)
-
-
-def _groups_of_lines(
-    dimensions: Sequence[ChartColumn], telling: Collection[ChartColumn | None]
-) -> list[ChartColumn]:
-    """Return the columns that may colour lines: of flags only those that tell rows apart."""
-    return [
-        column
-        for column in dimensions
-        if column.distinct <= _MOST_GROUPS and (not _is_flag(column) or column in telling)
-    ]
+    if column.distinct <= _MOST_GROUPS:
+        return column.name
+    return f"{column.name} ({column.distinct:,} values; Colour by takes {_MOST_GROUPS:,})"
 
 
 def _is_flag(column: ChartColumn) -> bool:

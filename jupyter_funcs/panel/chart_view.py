@@ -14,7 +14,7 @@ import pandas as pd
 from jupyter_funcs.core.coded import Coded, literal
 from jupyter_funcs.core.text import inert, listed
 from jupyter_funcs.frames.display import MONEY, with_minus
-from jupyter_funcs.frames.roles import NO_VALUE, Role, flat, words
+from jupyter_funcs.frames.roles import FRAME, NO_VALUE, Role, flat, words
 from jupyter_funcs.panel.chart_plan import (
     COLOURS,
     KINDS,
@@ -32,7 +32,7 @@ from jupyter_funcs.panel.derived import Pivoted
 from jupyter_funcs.panel.requests import ChartWish, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from jupyter_funcs.frames.roles import ChartColumn
     from jupyter_funcs.panel.chart_plan import Array, Zoom
@@ -71,7 +71,7 @@ class Chart:
         source: str = "df",
     ) -> Json:
         """Return a chart of the rows at these positions, zoomed to a range of days; `source` is their code."""
-        points = self.points(wish, rows, zoom, source.splitlines())
+        points = self.points(wish, rows, zoom)
         if not isinstance(points, Points):
             return points
         planner = self._planner
@@ -89,13 +89,11 @@ class Chart:
             "names": planner.labels(plan.colour, names),
             "hidden": points.hidden,
             "unit": _unit(plan, self._about),
-            "code": _program(points),
+            "code": _program(points, source.splitlines()),
         }
 
-    def points(
-        self, wish: ChartWish, rows: Array | None, zoom: Zoom, source: Sequence[str]
-    ) -> Points | Json:
-        """Return the points of a chart, or a view that says why there are none; `source` ends with the rows."""
+    def points(self, wish: ChartWish, rows: Array | None, zoom: Zoom) -> Points | Json:
+        """Return the points of a chart, or a view that says why there are none."""
         if len(self._frame) == 1 and self._planner.columns:
             return _nothing(
                 "The result is one row: a chart of it would show less than the table does."
@@ -104,7 +102,7 @@ class Chart:
         if isinstance(plan, str):
             return _nothing(plan)
         drawn = slice(None) if rows is None else np.sort(rows)
-        points = Points(plan, self._planner.ranked, drawn, source)
+        points = Points(plan, self._planner.ranked, drawn)
         why = points.make(zoom)
         return _nothing(why, plan.choices) if why else points
 
@@ -113,11 +111,7 @@ class Points:
     """A table of points, with one row per x value and one column per line, and the code that computes it."""
 
     def __init__(
-        self,
-        plan: Plan,
-        ranked: Callable[[ChartColumn], Sequence[str]],
-        rows: Any,
-        source: Sequence[str],
+        self, plan: Plan, ranked: Callable[[ChartColumn], Sequence[str]], rows: Any
     ) -> None:
         """Read the columns of the rows, and count those without a value."""
         if plan.to_date and not (plan.to_date.data.iloc[rows] == plan.keeps).any():
@@ -130,10 +124,8 @@ class Points:
         self.is_log = False
         self.shown: dict[str, list[str]] = {}  # names of panels and of lines
         self._ranked = ranked
-        *before, last = source
-        variable = last if last.isidentifier() else "frame"
-        self.code = [*before, *([] if variable == last else [f"{variable} = {last}"])]
-        data = self._data(rows, variable)
+        self._code: list[str] = []
+        data = self._data()
         self.order = [*ranked(plan.lines)] if plan.lines else [plan.y.name]
         self.edges: list[float] = []  # of a histogram
         self.rows = len(data.value)
@@ -141,18 +133,26 @@ class Points:
         self.rows_of_a_point = max(1, -(-len(self._rest.value) // POINTS_OF_A_LINE))
         self.coded = Coded(pd.DataFrame(), "table")
 
-    def _data(self, rows: Any, variable: str) -> Coded:
+    def code(self, source: Sequence[str]) -> list[str]:
+        """Return the code that computes the table; `source` are the lines of the rows, the last one an expression."""
+        *lines, rows = source
+        variable = rows
+        if not rows.isidentifier():
+            variable = "frame"
+            lines.append(f"frame = {rows}")
+        return lines + [line.replace(FRAME, variable) for line in self._code]
+
+    def _data(self) -> Coded:
         """Return the columns that are drawn."""
         plan = self.plan
-        chosen = (plan.x, plan.colour, plan.split, plan.y, plan.to_date)
-        columns = {column.name: column for column in chosen if column}
-        made = [
-            f"    {literal(name)}: {column.code(variable)}," for name, column in columns.items()
-        ]
-        self.code += ["data = pd.DataFrame({", *made, "})"]
-        values = {name: column.data for name, column in columns.items()}
+        columns = filter(None, (plan.x, plan.colour, plan.split, plan.y, plan.to_date))
+        values = {}
+        for column in dict.fromkeys(columns):
+            self._code.append(f"    {literal(column.name)}: {column.made},")
+            values[column.name] = column.data
+        self._code = ["data = pd.DataFrame({", *self._code, "})"]
         values |= {column.name: column.filled for column in self.apart.values()}
-        data = Coded(pd.DataFrame(values, copy=False).iloc[rows], "data")
+        data = Coded(pd.DataFrame(values, copy=False).iloc[self.drawn], "data")
         if plan.to_date:
             data = self.do("data", data[data[plan.to_date.name] == plan.keeps])
         return data
@@ -185,7 +185,10 @@ class Points:
             self._take(data)
         else:
             self._bring_together(data)
-            self.bars() if kind == "bar" else self.reshape(zoom)
+            if kind == "bar":
+                self.bars()
+            else:
+                self.reshape(zoom)
         if kind == "stack" and bool((self.table < 0).any(axis=None)):
             return "Values below 0 can't be stacked."
         return "No value can be shown this way." if self.table.empty else ""
@@ -246,9 +249,7 @@ class Points:
     def _columns(self) -> Json:
         """Return the columns of the table, as an option of ``pivot_table``."""
         names = [column.name for column in self.apart.values()]
-        if not names:
-            return {}
-        return {"columns": names if len(names) > 1 else names[0]}
+        return {"columns": names if len(names) > 1 else names[0]} if names else {}
 
     def _take(self, data: Coded) -> None:
         """Take each row as a point, of many every so many."""
@@ -340,7 +341,7 @@ class Points:
 
     def do(self, name: str, step: Coded, why: str = "") -> Coded:
         """Assign the result of a step to a variable of the code."""
-        self.code.append(f"{name} = {step.code}{why}")
+        self._code.append(f"{name} = {step.code}{why}")
         return Coded(step.value, name)
 
     def set(self, table: Coded, why: str = "") -> None:
@@ -393,9 +394,8 @@ class Points:
         if parts := plan.times.incomplete(plan.step):
             self.cut(~self.table.index.isin([*parts.values()]), f"  # whole {plan.step}s")
             are = "are" if len(parts) > 1 else "is"
-            self.notes.append(
-                f"The {listed(parts, 'and')} {plan.step} {are} incomplete and left out."
-            )
+            which = listed(parts, "and")
+            self.notes.append(f"The {which} {plan.step} {are} incomplete and left out.")
 
     def show(self) -> None:
         plan = self.plan
@@ -425,7 +425,7 @@ class Points:
         if count > _MOST_BARS:
             self.notes.append(note)
 
-    def said(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """Return sentences about what was aggregated or left out."""
         plan = self.plan
         notes = list(self.notes)
@@ -438,66 +438,42 @@ class Points:
             notes.append(f"The {plan.how} over {listed(plan.over, 'and')}{how}.")
         if plan.to_date:
             name = plan.to_date.name
+            is_whole = plan.keeps == "False"
             notes.append(
-                f"{name} rows are left out."
-                if plan.keeps == "False"
-                else f"Only {name} rows are drawn."
+                f"{name} rows are left out." if is_whole else f"Only {name} rows are drawn."
             )
-        return (
-            notes
-            + self.left_out
-            + [column.note for column in (plan.y, plan.x) if column and column.note]
-        )
+        notes += self.left_out
+        return notes + [column.note for column in (plan.y, plan.x) if column and column.note]
 
 
 def _chart(points: Points, *, all_lines: bool) -> Json:
     plan = points.plan
-    series = _series(points)
-    names = _names(points, series)
+    panels = points.shown.get("panels", [""])
+    series = [*(_dots(points) if plan.kind == "scatter" else _lines(points))]
+    series.sort(key=lambda line: panels.index(line["panel"]))
+    drawn = {line["name"] for line in series}
+    names = [name for name in points.shown.get("lines", [plan.y.name]) if name in drawn]
     colours = _colours(points, names, all_lines=all_lines)
+    for line in series:
+        line["colour"] = colours.get(line["name"], 0)
+        line["name"] = inert(line["name"])
+        line["panel"] = inert(line["panel"])
     adds = plan.y.additive and plan.is_over_time and plan.show in {"value", "sum", "average"}
+    is_amount = plan.y.additive and plan.show != "index"
+    starts_at_zero = plan.show == "growth" or plan.y.percent or is_amount
     return _nothing("", plan.choices) | {
         "kind": plan.kind,
         "title": inert(points.title),
         "format": _written(plan),
         "step": plan.step,
         "rows": points.rows,
-        "notes": points.said(),
+        "notes": points.sentences(),
         "adds": adds and len(names) > 1,
         "x": _axis(points),
-        "panels": [*map(inert, points.shown.get("panels", []))],
-        "series": [
-            line
-            | {
-                "name": inert(line["name"]),
-                "panel": inert(line["panel"]),
-                "colour": colours.get(line["name"], 0),
-            }
-            for line in series
-        ],
-        "zero": _starts_at_zero(plan),
+        "panels": [*map(inert, points.shown.get("panels", ()))],
+        "series": series,
+        "zero": starts_at_zero and plan.kind != "scatter",
     }
-
-
-def _series(points: Points) -> list[Json]:
-    """Return the lines, those of the largest panel first."""
-    dots = points.plan.kind == "scatter"
-    series = _dots(points) if dots else _lines(points, _written(points.plan))
-    panels = points.shown.get("panels", [""])
-    return sorted(series, key=lambda line: panels.index(line["panel"]))
-
-
-def _names(points: Points, series: Sequence[Json]) -> list[str]:
-    """Return the names of the lines that are drawn, the largest first."""
-    drawn = {line["name"] for line in series}
-    return [name for name in points.shown.get("lines", [points.plan.y.name]) if name in drawn]
-
-
-def _starts_at_zero(plan: Plan) -> bool:
-    if plan.kind == "scatter":
-        return False
-    is_amount = plan.y.additive and plan.show != "index"
-    return plan.show == "growth" or plan.y.percent or is_amount
 
 
 def _colours(points: Points, names: Sequence[str], *, all_lines: bool) -> dict[str, int]:
@@ -525,40 +501,37 @@ def _axis(points: Points) -> Json:
     return {"type": "category", "values": list(range(len(table))), "labels": labels}
 
 
-def _lines(points: Points, written: str) -> list[Json]:
-    """Return the values of each column of the table."""
+def _lines(points: Points) -> Iterator[Json]:
+    """Yield the values of each column of the table."""
     table = points.table
-    cells = _rounded(table, written).astype(object).where(table.notna(), None)
-    places = map(points.place, cells)
-    return [
-        {"panel": panel, "name": name, "values": cells.iloc[:, at].tolist()}
-        for at, (panel, name) in enumerate(places)
-    ]
+    cells = _rounded(table, _written(points.plan)).astype(object).where(table.notna(), None)
+    for at, (panel, name) in enumerate(map(points.place, cells)):
+        yield {"panel": panel, "name": name, "values": cells.iloc[:, at].tolist()}
 
 
-def _dots(points: Points) -> list[Json]:
-    """Return the points of each panel and colour, each with a place of its own."""
+def _dots(points: Points) -> Iterator[Json]:
+    """Yield the points of each panel and colour, each with a place of its own."""
     plan = points.plan
     keys = [column.name for column in points.apart.values()]
     groups = points.table.groupby(keys, observed=True) if keys else [((plan.y.name,), points.table)]
-    lines = []
     for key, rows in groups:
         panel, name = points.place(key if len(key) > 1 else key[0])
         xs, ys = (
-            _rounded(rows[column.name], _format(column)) for column in (plan.x, plan.y) if column
+            _rounded(rows[column.name], _format(column)).tolist()
+            for column in (plan.x, plan.y)
+            if column
         )
-        lines.append({"panel": panel, "name": name, "values": ys.tolist(), "xs": xs.tolist()})
-    return lines
+        yield {"panel": panel, "name": name, "values": ys, "xs": xs}
 
 
 def _rounded(values: Any, written: str) -> Any:
     size = max(float(np.nanmax(np.abs(values.to_numpy(float)))), 1e-9)
-    digits = min(9 - math.floor(math.log10(size)), 2 if written == "money" and size >= 100 else 12)
-    return values.round(max(digits, 0))
+    most = 2 if written == "money" and size >= 100 else 12
+    return values.round(min(max(9 - math.floor(math.log10(size)), 0), most))
 
 
 def _nothing(why: str, choices: Sequence[Json] = ()) -> Json:
-    nothing = {
+    return {
         "kind": "line",
         "title": "",
         "unit": "",
@@ -566,8 +539,6 @@ def _nothing(why: str, choices: Sequence[Json] = ()) -> Json:
         "step": "",
         "adds": False,
         "rows": 0,
-    }
-    empty = {
         "x": {"type": "category", "values": [], "labels": []},
         "series": [],
         "zero": False,
@@ -575,8 +546,11 @@ def _nothing(why: str, choices: Sequence[Json] = ()) -> Json:
         "panels": [],
         "names": {},
         "log": False,
+        "why": why,
+        "choices": list(choices),
+        "hidden": 0,
+        "code": "",
     }
-    return nothing | empty | {"why": why, "choices": list(choices), "hidden": 0, "code": ""}
 
 
 def _written(plan: Plan) -> str:
@@ -593,7 +567,10 @@ def _format(column: ChartColumn) -> str:
     if column.percent:
         return "percent"
     name = words(column.name)
-    if not MONEY.isdisjoint(name[-1:] + name[:1] * ("per" in name)):  # spend per card
+    telling = name[-1:]
+    if "per" in name:  # spend per card
+        telling += name[:1]
+    if not MONEY.isdisjoint(telling):
         return "money"
     is_count = column.additive and bool((column.data.iloc[:10_000].dropna() % 1 == 0).all())
     return "count" if is_count else "number"
@@ -606,20 +583,23 @@ def _unit(plan: Plan, about: str) -> str:
         return "rows"
     if written in {"percent", "index"}:
         return "%" if written == "percent" else "first point = 100"
-    currency = _CURRENCY.search(f"{plan.y.name} {about if written == 'money' else ''}")
+    if written != "money":
+        about = ""
+    currency = _CURRENCY.search(f"{plan.y.name} {about}")
     unit = currency[0] if currency else ""
     step, totals = plan.first
     if not (step and totals):
         return unit
-    mean = " on average" * (step != plan.step or plan.show == "average")
-    return f"{unit} {_a(step)}{mean}".strip()
+    unit = f"{unit} {_a(step)}".strip()
+    is_mean = step != plan.step or plan.show == "average"
+    return f"{unit} on average" if is_mean else unit
 
 
 def _a(step: str) -> str:
     return f"an {step}" if step == "hour" else f"a {step}"
 
 
-def _program(points: Points) -> str:
+def _program(points: Points, source: Sequence[str]) -> str:
     """Return the program that draws the same chart with matplotlib."""
     plan = points.plan
     table = points.table
@@ -628,7 +608,7 @@ def _program(points: Points) -> str:
         *(["import numpy as np"] if plan.kind == "histogram" else []),
         "import pandas as pd",
         "",
-        *points.code,
+        *points.code(source),
     ]
     if "$" in f"{points.title}{list(table.columns)}{list(table.index[:_MOST_BARS])}":
         lines.append("plt.rcParams['text.parse_math'] = False  # a dollar sign is one")

@@ -191,7 +191,7 @@ def pivot(columns: dict[str, TableColumn], wish: Pivot) -> Pivoted:
         measure = [*adding, *measures, ""][0]
     parts = _parts_of(measure, adding, columns)
     hows = _hows(measure, adding, parts)
-    how = wish.how
+    how = str(wish.how)
     if how not in hows:
         how = hows[0]
     chosen = {"rows": rows, "columns": across, "measure": measure, "how": how}
@@ -268,7 +268,7 @@ def _ordered(columns: dict[str, TableColumn], rows: Sequence[str], across: str) 
         if name == across and column.type == "date":
             change = step("dt.strftime", "%Y-%m-%d")
         elif column.of_time:
-            periods = [*column.factorized().values]
+            periods = [*column.factorized()[1]]
             code = f"pd.CategoricalDtype({literal(periods)}, ordered=True)"
             change = step("astype", Coded(pd.CategoricalDtype(periods, ordered=True), code))
         else:

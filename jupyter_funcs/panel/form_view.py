@@ -179,18 +179,13 @@ class FormView:
     def _more(self) -> set[str]:
         """Return the optional fields with a default or of JSON, and those after the first dozen of the rest."""
         fields = by_name(self.form.fields)
-        optional = {
-            name: field for name, field in fields.items() if not (field.required or field.rule)
-        }
-        more = {
-            name for name, field in optional.items() if field.default is not None or _is_json(field)
-        }
+        optional = {name for name, field in fields.items() if not _is_needed(field)}
+        more = {name for name in optional if _is_extra(fields[name])}
         first = [name for name in fields if name not in more][:_MOST_SHOWN]
-        more = optional.keys() - first
+        more = optional.difference(first)
         # A start and an end stay together.
-        more -= {
-            name for name in more for other in fields.keys() - more if _are_a_range(name, other)
-        }
+        others = fields.keys() - more
+        more -= {name for name in more for other in others if _are_a_range(name, other)}
         return more if 1 < len(more) < len(fields) else set()
 
     def _field_view(self, field: Field, *, more: bool) -> Json:
@@ -231,14 +226,12 @@ class FormView:
         """Return the views of a field's parts; of JSON without parts, its schema and where to begin."""
         if field.fields:
             return {"parts": [self._field_view(part, more=False) for part in field.fields]}
-        if not _is_json(field):
+        if field.kind is not Kind.JSON:
             return {}
         template = template_of(field.schema or {})
-        text = (
-            json.dumps(template, ensure_ascii=False, indent=2)
-            if isinstance(template, dict | list)
-            else ""
-        )
+        text = ""
+        if isinstance(template, dict | list):
+            text = json.dumps(template, ensure_ascii=False, indent=2)
         schema = json.dumps(field.schema, ensure_ascii=False, indent=1)
         return {
             "template": clip(text, _LONGEST_SCHEMA),
@@ -249,9 +242,9 @@ class FormView:
         """Return the fields and the parts of what is set, and some more, by name."""
         shown: dict[str, Field] = {}
         for name, whole in by_name(self.form.fields).items():
-            held = parts_in(whole, opened(whole, self.form.values.get(name, UNSET)))
+            parts = parts_in(whole, opened(whole, self.form.values.get(name, UNSET)))
             shown |= {
-                part.name: part for part, value in held if part is whole or value is not UNSET
+                part.name: part for part, value in parts if part is whole or value is not UNSET
             }
         return shown | {name: self.form.field(name) for name in more if name not in shown}
 
@@ -291,25 +284,16 @@ class FormView:
 
     def _state(self, field: Field, args: Args, errors: Said, warnings: Said) -> Json:
         name = field.name
-        source = self._source(field)
         is_set = self.form.is_set(name)
         wrong = [*self._refused.get(name, ())]
         if is_set or self._pressed:
             wrong += errors.get(name, ())
-        unknown = [] if wrong else source.unlisted(self._texts(name))
+        unknown = [] if wrong else self._source(field).unlisted(self._texts(name))
         warned = warnings.get(name, ()) if self._pressed or name in self._carried else ()
-        amber = [self._message(field, text, " It is sent as given." * is_set) for text in warned]
-        if not amber:
-            for value in unknown[:_MOST_NAMED]:
-                near = source.nearest(value)
-                hint = meant([near]) if near else "It is sent as given."
-                amber.append(self._message(field, f"{quote(value)} isn't in the list. {hint}"))
-            if len(unknown) > _MOST_NAMED:
-                amber.append(
-                    self._message(
-                        field, f"And {len(unknown) - _MOST_NAMED:,} more aren't in the list."
-                    )
-                )
+        amber = [self._message(field, text) for text in warned or self._about(field, unknown)]
+        if warned and is_set:
+            for message in amber:
+                message["text"] += " It is sent as given."
         state = {
             "value": self._value(field, args),
             "errors": [self._message(field, text) for text in dict.fromkeys(wrong)],
@@ -320,6 +304,15 @@ class FormView:
         }
         return {key: part for key, part in state.items() if part}
 
+    def _about(self, field: Field, unknown: Sequence[str]) -> Iterator[str]:
+        """Say which values aren't listed."""
+        for value in unknown[:_MOST_NAMED]:
+            near = self._source(field).nearest(value)
+            hint = meant([near]) if near else "It is sent as given."
+            yield f"{quote(value)} isn't in the list. {hint}"
+        if len(unknown) > _MOST_NAMED:
+            yield f"And {len(unknown) - _MOST_NAMED:,} more aren't in the list."
+
     def _value(self, field: Field, args: Args) -> Any:
         """Return a value as the page shows it: as it would be sent if it is valid, else as it was set."""
         value = self.form.held(field)
@@ -329,9 +322,12 @@ class FormView:
             return {"rows": count}
         is_each = isinstance(value, Each)
         variable = first_of(value) if is_each and len(value) == 1 else value
-        if isinstance(variable, Variable):
-            return self._variable_view(variable.name) | {"each": is_each}
-        return self._entry(field, value, args)
+        if not isinstance(variable, Variable):
+            return self._entry(field, value, args)
+        name = variable.name
+        variables = self.form.variables()
+        about = notebook.about(variables[name]) if name in variables else "not defined"
+        return {"variable": name, "about": about, "each": is_each}
 
     def _entry(self, field: Field, value: Any, args: Args) -> Any:
         """Return a value as it is entered: texts of several, or one, or what no text spells."""
@@ -349,12 +345,6 @@ class FormView:
             return texts
         return clip(self._text(field, value), _LONGEST)
 
-    def _variable_view(self, name: str) -> Json:
-        """Return a variable of the notebook, with what it holds now."""
-        variables = self.form.variables()
-        about = notebook.about(variables[name]) if name in variables else "not defined"
-        return {"variable": name, "about": about}
-
     def _text(self, field: Field, value: Any) -> str:
         """Return a value as a line of text; `_read` takes it back."""
         try:
@@ -370,32 +360,35 @@ class FormView:
         except Exception:  # noqa: BLE001  # any object may be set by code, even one that fails when inspected
             return f"<{type(value).__name__}>"
 
-    def _message(self, field: Field, text: str, more: str = "") -> dict[str, str]:
+    def _message(self, field: Field, text: str) -> dict[str, str]:
         """Return an error in the words of a form, and a value that would fix it, as the `Message` of the protocol."""
         source = self._source(field)
         value = self.form[field.name]
         is_refused = field.name in self._refused
-        is_order = " is before " in text
         is_text = isinstance(value, str) and not is_refused
         if not is_text:
-            named = [item for item in self._texts(field.name) if quote(item) in text]
-            value = min(
-                named, key=lambda item: text.index(quote(item)), default=""
-            )  # suggestions come after it
+            value = self._named(field, text)
+        is_order = " is before " in text
         use = source.nearest(value) if value and not is_order else ""
         if self.form.held(field) is UNSET and not is_refused:
             text = "Required"
         elif is_text and field.kind is Kind.DATE and not (source.choices or is_order):
             text = "Enter a valid date." if use else "Enter a valid date, such as 2025-11-15."
-        return {"text": text + more, "use": use, "instead": value if use else ""}
+        return {"text": text, "use": use, "instead": value if use else ""}
+
+    def _named(self, field: Field, text: str) -> str:
+        """Return the first value of a field that a text names: suggestions come after it."""
+        places = {text.find(quote(item)): item for item in self._texts(field.name)}
+        places.pop(-1, None)
+        return places[min(places)] if places else ""
 
     def _texts(self, name: str) -> list[str]:
         return [text for item in several(self.form[name]) for text in texts_in(item)]
 
     def _source(self, field: Field) -> FieldSource:
         """Return the options of a field, which those of all rows share."""
-        known = self._sources.get(field.name) or self._sources.get(_ROW.sub("[]", field.name))
-        return known or self._sources[field.root]
+        names = (field.name, _ROW.sub("[]", field.name), field.root)
+        return next(self._sources[name] for name in names if name in self._sources)
 
     # Requests of the page
 
@@ -440,8 +433,7 @@ class FormView:
         fixes = []
         for name, source in self._sources.items():
             for value in dict.fromkeys(self._texts(name)[:_MOST_COMPARED]):
-                near = source.nearest(value) if value and value in refusal else ""
-                if near:
+                if value and value in refusal and (near := source.nearest(value)):
                     text = f"Use {clip(near, _LONGEST_FIX)}"
                     fixes.append({"field": name, "text": text, "use": near, "instead": value})
         return fixes[:_MOST_FIXES]
@@ -480,11 +472,8 @@ class FormView:
         """Return all values that match a search, or those in one group."""
         target = self.form.field(field)
         choices = self._source(target).choices.search(query)
-        return {
-            "values": _bounded(
-                target, [choice.value for choice in choices if group in ("", choice.group)]
-            )
-        }
+        values = [choice.value for choice in choices if group in ("", choice.group)]
+        return {"values": _bounded(target, values)}
 
     @answers(in_thread=True)
     def paste(self, field: Name, text: LongText) -> Json:
@@ -518,11 +507,14 @@ class FormView:
                 f"{field.label} takes a file of this machine.", "A visitor can't send one."
             )
         if isinstance(value, NotText):
-            return (
-                self._constant(field, value.constant)
-                if value.constant
-                else self._each(field, value.each)
-            )
+            constant = value.constant
+            if not constant:
+                return self._each(field, value.each)
+            if constant not in constants(field):
+                raise ArgumentError(
+                    f"{field.label} doesn't take {constant}.", "Clear the field to leave it out."
+                )
+            return CONSTANTS[constant]()
         if isinstance(value, list):
             items = [self._typed(text) for text in self._once(field, self._typable(field, value))]
             # A list that is only described may be one value, and a variable may hold a whole list.
@@ -530,13 +522,6 @@ class FormView:
             return items[0] if is_one else items
         [text] = self._typable(field, [value or ""])
         return self._typed(text)
-
-    def _constant(self, field: Field, name: str) -> Any:
-        if name not in constants(field):
-            raise ArgumentError(
-                f"{field.label} doesn't take {name}.", "Clear the field to leave it out."
-            )
-        return CONSTANTS[name]()
 
     def _each(self, field: Field, texts: list[str]) -> Each:
         lines = [line for line in self._typable(field, texts) if line]
@@ -589,8 +574,8 @@ class FormView:
     def _on_form(self, name: str) -> None:
         """Follow a change of the form, made by the user or by code."""
         with self._lock:
-            for told in (self.entered, self._refused, self._removed):
-                told.pop(name, None)
+            for notes in (self.entered, self._refused, self._removed):
+                notes.pop(name, None)
             if self.form.is_set(name):
                 self.entered[name] = self.form.field(name).kind, self.form[name]
             self._carried[name] = False
@@ -628,8 +613,12 @@ def _label(field: Field) -> str:
     return clip(inert(field.label), 100)
 
 
-def _is_json(field: Field) -> bool:
-    return field.kind is Kind.JSON and not field.fields
+def _is_needed(field: Field) -> bool:
+    return field.required or bool(field.rule)
+
+
+def _is_extra(field: Field) -> bool:
+    return field.default is not None or (field.kind is Kind.JSON and not field.fields)
 
 
 def _count_rows(field: Field, held: Any) -> int:
@@ -637,9 +626,9 @@ def _count_rows(field: Field, held: Any) -> int:
     if not field.fields or not isinstance(held, list if field.is_rows else dict):
         return 0
     rows = held if field.is_rows else [held]
-    return (
-        len(rows) if len(rows) <= _MOST_ROWS and all(isinstance(row, dict) for row in rows) else 0
-    )
+    if len(rows) > _MOST_ROWS or not all(isinstance(row, dict) for row in rows):
+        return 0
+    return len(rows)
 
 
 def _control(field: Field, *, listed: bool) -> str:
@@ -647,20 +636,19 @@ def _control(field: Field, *, listed: bool) -> str:
         return "rows" if field.is_rows else "group"
     if field.kind is Kind.YES_NO and len(field.options) == 2:
         return "flag"
+    has_choices = listed or field.options
     if field.kind is Kind.LIST:
-        return "several" if listed or field.options else "list"
-    return (
-        "choice"
-        if (listed or field.options) and field.kind is not Kind.JSON
-        else _CONTROLS.get(field.kind, "text")
-    )
+        return "several" if has_choices else "list"
+    if has_choices and field.kind is not Kind.JSON:
+        return "choice"
+    return _CONTROLS.get(field.kind, "text")
 
 
 def _are_a_range(name: str, other: str) -> bool:
     """Return whether the names of fields differ only in which end of a range they mean."""
     both = [words(name), words(other)]
-    rest, of_other = ([word for word in each if word not in _ENDS] for each in both)
-    return rest == of_other and all(not _ENDS.isdisjoint(each) for each in both)
+    rest, of_other = ([word for word in text if word not in _ENDS] for text in both)
+    return rest == of_other and not any(map(_ENDS.isdisjoint, both))
 
 
 def _is_short(field: Field, control: str) -> bool:
@@ -674,14 +662,13 @@ def _hint(field: Field, control: str) -> str:
     if field.default is not None and not field.required:
         return f"{clip(inert(field.default), 40)} (default)"
     has_choices = control in {"choice", "several"}
-    is_needed = field.required or field.rule
     if not field.required and field.rule and field.name != field.rule.names[0]:
         return "Or choose" if has_choices else "Or this"
     if has_choices and field.evidence.get("options") is not Evidence.ASSUMED:
         if field.kind is Kind.SYMBOL:
             return "Code or name"
-        return "Choose" if is_needed else "Choose (optional)"
-    if control == "list" and is_needed:
+        return "Choose" if _is_needed(field) else "Choose (optional)"
+    if control == "list" and _is_needed(field):
         return "One or more"
     return _example(field, control)
 
@@ -726,9 +713,8 @@ def _brief(brief: str, whole: str) -> str:
     """Return the first whole sentences of a help text, without what the control shows, unless nothing else is left."""
     text = brief if brief.endswith((".", "!", "?", ")")) else " ".join(whole.split())
     ends = [*(sentence.end() for sentence in _SENTENCE_END.finditer(text)), len(text)]
-    return clip(
-        text[: max((end for end in ends if end <= _BRIEF), default=ends[0])], _LONGEST_BRIEF
-    )
+    end = max((end for end in ends if end <= _BRIEF), default=ends[0])
+    return clip(text[:end], _LONGEST_BRIEF)
 
 
 def _known_from(field: Field) -> str:

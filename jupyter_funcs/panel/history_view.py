@@ -35,7 +35,7 @@ from jupyter_funcs.panel.table import Latest, TableView
 from jupyter_funcs.sweeps.job import sweep, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable, Iterable, Iterator
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.client.function import RemoteCall
@@ -154,30 +154,22 @@ class HistoryView:
         about: Json = {"before": before, "after": after, "totals": None, "chart": None}
         about |= self._args(*runs) | {"gone": [], "columns": [], "rows": [], "total": 0}
         names = _names(runs, about["args"])
-        about |= {
-            "sides": [*(names or ("Before", "After"))],
-            "neutral": bool(names),
-            "code": _code(runs, names, []),
-        }
-        if none := " ".join(filter(None, map(_without_result, dict.fromkeys(runs)))):
-            return about | {"said": none}, None
-        frames: list[Any] = [run.frame for run in runs]
-        if again:
-            frames = [
-                self._again(run) if frame is None else frame
-                for run, frame in zip(runs, frames, strict=True)
-            ]
-        if gone := [run.label for run, frame in zip(runs, frames, strict=True) if frame is None]:
-            return about | {"said": _gone_text(gone), "gone": gone}, None
-        if trouble := _trouble(runs, frames):
+        about["sides"] = [*(names or ("Before", "After"))]
+        about["neutral"] = bool(names)
+        about["code"] = _code(runs, names, [])
+        if without := " ".join(filter(None, map(_without_result, dict.fromkeys(runs)))):
+            return about | {"said": without}, None
+        frames = [self._frame(run, again=again) for run in runs]
+        about["gone"] = [
+            run.label for run, frame in zip(runs, frames, strict=True) if frame is None
+        ]
+        if trouble := _gone_text(about["gone"]) or _trouble(runs, frames):
             return about | {"said": trouble}, None
         if names:
             left_out = apart(*frames)
             frames = [frame.drop(columns=left_out) for frame in frames]
             about["code"] = _code(runs, names, left_out)
-        about |= _charts(
-            frames, about, next((run.entry.description for run in runs if run.entry), "")
-        )
+        about |= _charts(frames, about, runs)
         try:
             changes = diff(*frames, names=names or ("before", "after"))
         except ArgumentError as error:
@@ -187,6 +179,12 @@ class HistoryView:
         columns = table.columns(list(range(min(table.count, _MOST_COLUMNS))))
         about["columns"] = [{"name": column["name"], "type": column["type"]} for column in columns]
         return about | {"said": _counted(changes, frames, names)}, table
+
+    def _frame(self, run: Run, *, again: bool) -> Any:
+        """Return the result of a run; if asked to, repeat a run that is no longer in memory."""
+        if run.frame is None and again:
+            return self._again(run)
+        return run.frame
 
     def _again(self, run: Run) -> pd.DataFrame:
         """Repeat a run without a progress bar or a question: the user asked for all its runs."""
@@ -248,6 +246,9 @@ def _without_result(run: Run) -> str:
 
 
 def _gone_text(labels: list[str]) -> str:
+    """Say which runs' results are gone; empty without any."""
+    if not labels:
+        return ""
     those = listed([f"run {label}" for label in labels], "and")
     result, are = ("result", "is") if len(labels) == 1 else ("results", "are")
     return f"The {result} of {those} {are} no longer in memory."
@@ -267,20 +268,21 @@ def values_of(run: Run, function: RemoteCall) -> Args:
         raise ArgumentError(
             f"The arguments of run {run.label} were not saved.", "Enter them again."
         )
-    lists = {field.name for field in function.fields if field.kind is Kind.LIST}
-    values = dict(run.args)
-    for name, value in run.args.items() if run.is_sweep else ():
-        if isinstance(value, list) and (
-            name not in lists or any(isinstance(item, list) for item in value)
-        ):
-            values[name] = Each(tuple(value))
-    if (
-        run.pairs
-        or prod(len(value) for value in values.values() if isinstance(value, Each)) != run.runs
-    ):
+    swept = {}
+    if run.is_sweep:
+        swept = {name: Each(tuple(run.args[name])) for name in _swept(run.args, function)}
+    if run.pairs or prod(map(len, swept.values())) != run.runs:
         what = f"Run {run.label} took its values in pairs or from a table; a form cannot."
         raise ArgumentError(what, f"%funcs again {run.label} runs it.")
-    return values
+    return run.args | swept
+
+
+def _swept(args: Args, function: RemoteCall) -> Iterator[str]:
+    """Yield the arguments of a sweep that have several values."""
+    lists = {field.name for field in function.fields if field.kind is Kind.LIST}
+    for name, value in args.items():
+        if isinstance(value, list) and (name not in lists or list in map(type, value)):
+            yield name
 
 
 def _key(args: Args, name: str) -> Hashable:
@@ -363,46 +365,59 @@ def _frame_code(run: Run) -> str:
     return f"{connection(run.where)}.history.get({number}).frame"
 
 
-def _charts(frames: list[pd.DataFrame], compared: Json, about: str) -> Json:
+def _charts(frames: list[pd.DataFrame], compared: Json, runs: list[Run]) -> Json:
     """Return both results as two lines, and sums or means of their largest categories, by one plan for all rows."""
     charts: Json = {}
     sides = [flat(frame) for frame in frames]
+    about = next((run.entry.description for run in runs if run.entry), "")
     both = Chart(pd.concat(sides, ignore_index=True), about)
     rows_of_sides = np.split(np.arange(sum(map(len, sides))), [len(sides[0])])
     for kind in ("line", "bar"):
-        before, after = (
-            both.view(ChartWish(kind=kind, colour=""), rows=rows) for rows in rows_of_sides
-        )
-        if (before["kind"], before["title"]) != (kind, after["title"]) or not (
-            before["series"] and after["series"]
-        ):
+        wish = ChartWish(kind=kind, colour="")
+        views = [both.view(wish, rows=rows) for rows in rows_of_sides]
+        before, after = views
+        is_alike = (before["kind"], before["title"]) == (kind, after["title"])
+        if not (is_alike and before["series"] and after["series"]):
             continue
-        key = "values" if before["x"]["type"] == "time" else "labels"
-        old, new = (
-            dict(zip(view["x"][key], view["series"][0]["values"], strict=True))
-            for view in (before, after)
-        )
-        places = [*(old | new)]
-        places = [places[at] for at in order_of_periods(places)] or places
+        old, new = map(_by_place, views)
+        places = _in_order([*(old | new)])
         if kind == "bar":
             rows = [[place, old.get(place), new.get(place)] for place in places[:_MOST_TOTALS]]
             title = {name: before[name] for name in ("title", "unit", "format")}
             charts["totals"] = title | {"adds": before["zero"], "rows": rows}
         elif any(choice["name"] == "points" for choice in before["choices"]):
-            if key == "values":
-                places.sort()
-            x = before["x"] | {"values": [*range(len(places))]} | {key: places}
-            colours = (0, 1) if compared["neutral"] else (-2, 0)
-            lines = [
-                {"name": name, "colour": colour, "values": [*map(values.get, places)]}
-                for name, colour, values in zip(compared["sides"], colours, (old, new), strict=True)
-            ]
-            charts["chart"] = before | {
-                "x": x,
-                "series": lines,
-                "adds": False,
-                "choices": [],
-                "code": "",
-                "hidden": 0,
-            }
+            values = [[*map(side.get, places)] for side in (old, new)]
+            charts["chart"] = before | _two_lines(before["x"], places, values, compared)
     return charts
+
+
+def _places_of(axis: Json) -> str:
+    return "values" if axis["type"] == "time" else "labels"
+
+
+def _by_place(view: Json) -> dict[Any, Any]:
+    """Return the values of the only line of a chart."""
+    axis = view["x"]
+    return dict(zip(axis[_places_of(axis)], view["series"][0]["values"], strict=True))
+
+
+def _in_order(places: list[Any]) -> list[Any]:
+    """Return times and periods in order, and categories as they are."""
+    if isinstance(places[0], float):
+        return sorted(places)
+    return [places[at] for at in order_of_periods(places)] or places
+
+
+def _two_lines(axis: Json, places: list[Any], values: list[Any], compared: Json) -> Json:
+    colours = (0, 1) if compared["neutral"] else (-2, 0)
+    lines = zip(compared["sides"], colours, values, strict=True)
+    return {
+        "x": axis | {"values": [*range(len(places))]} | {_places_of(axis): places},
+        "series": [
+            {"name": name, "colour": colour, "values": line} for name, colour, line in lines
+        ],
+        "adds": False,
+        "choices": [],
+        "code": "",
+        "hidden": 0,
+    }

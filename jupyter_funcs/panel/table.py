@@ -146,23 +146,17 @@ class TableView:
 
     def _draw(self, step: ChartPoints) -> TableView:
         """Return the points of a chart as a table."""
-        rows = self.drawn(step.of)
-
-        def points(variable: str) -> Points:
-            before, view = self._coded(step.of, variable)
-            source = [*before, printed(view, self._melted)]
-            points = self.chart.points(step.wish, rows, step.zoom, source)
-            if isinstance(points, Points):
-                return points
+        points = self.chart.points(step.wish, self.drawn(step.of), step.zoom)
+        if not isinstance(points, Points):
             raise ArgumentError(points["why"], "Choose another chart.")
+        steps = flattening(points.table)
 
         def source(variable: str) -> Code:
-            return points(variable).code, printed("table", steps)
+            before, view = self._coded(step.of, variable)
+            return points.code([*before, printed(view, self._melted)]), printed("table", steps)
 
-        drawn = points("df")
-        steps = flattening(drawn.table)
-        table = TableView(applied(drawn.table, steps), self._about, source)
-        table.pivoted = drawn.pivoted
+        table = TableView(applied(points.table, steps), self._about, source)
+        table.pivoted = points.pivoted
         return table
 
     def _compute(self, step: Computed) -> TableView:

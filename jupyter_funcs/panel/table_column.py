@@ -8,6 +8,7 @@ from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -37,12 +38,13 @@ from jupyter_funcs.frames.roles import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from jupyter_funcs.core.coded import Operation
     from jupyter_funcs.frames.display import ColumnFormat
     from jupyter_funcs.panel.requests import Json
 
+    Array = np.ndarray[Any, np.dtype[Any]]
+    Series = pd.Series[Any]
+    Facts = list[tuple[str, str, str]]
     Keep = Callable[[object, object, Callable[[], "Codes"]], "Codes"]  # `Latest.get`
 
 FIRST_ROWS = 40  # a block of the page, as in front/src/table/pages.ts
@@ -70,7 +72,7 @@ TROUBLE = (TypeError, ValueError, ArithmeticError, RuntimeError, AttributeError)
 class Codes(NamedTuple):
     """The sorted distinct values of a column, and the index of each row in them: -1 if it is empty."""
 
-    rows: NDArray[Any]
+    rows: Array
     values: Any
     of_time: bool = False  # named periods, which are sorted by time and not by text
 
@@ -78,7 +80,7 @@ class Codes(NamedTuple):
     def nbytes(self) -> int:
         return self.rows.nbytes + 8 * len(self.values)
 
-    def counts(self, rows: Any = slice(None)) -> NDArray[np.intp]:
+    def counts(self, rows: Any = slice(None)) -> Array:
         """Return how often each value is among some rows."""
         counted = self.rows[rows]
         return np.bincount(counted[counted >= 0], minlength=len(self.values))
@@ -97,7 +99,7 @@ class TableColumn:
 
     said = ""
 
-    def __init__(self, data: pd.Series[Any], at: int, about: str, keep: Keep) -> None:
+    def __init__(self, data: Series, at: int, about: str, keep: Keep) -> None:
         self.at = at
         self._about = about
         self._keep = keep
@@ -105,7 +107,7 @@ class TableColumn:
         plainer = _plainer(data)
         steps = [step("astype", plainer)] if plainer else []
         self.ref = printed(f"{FRAME}[{literal(data.name)}]", steps)
-        self.data: pd.Series[Any] = applied(data, steps)
+        self.data: Series = applied(data, steps)
 
     @cached_property
     def kind(self) -> str:
@@ -153,7 +155,7 @@ class TableColumn:
         """Whether it has dates, or names periods."""
         if self.kind != "text" or not order_of_periods(self.data.dropna().head(1)):
             return self.type == "date"
-        return bool(order_of_periods(self.factorized().values))
+        return bool(order_of_periods(self.factorized()[1]))
 
     @property
     def is_measure(self) -> bool:
@@ -179,13 +181,13 @@ class TableColumn:
         shown = self.cell(value)
         return shown if shown is None or self.kind == "date" else plain_text(value)[:_LONGEST_WHOLE]
 
-    def copied(self, rows: Any) -> pd.Series[Any]:
+    def copied(self, rows: Any) -> Series:
         """Return some of the values for a spreadsheet: times as they are shown, others as they are."""
-        values: pd.Series[Any] = self.data.iloc[rows]
+        values: Series = self.data.iloc[rows]
         return values.map(self.cell) if self.kind == "date" else values
 
     @np.errstate(invalid="ignore")  # infinities of both signs
-    def sum(self, values: pd.Series[Any]) -> str:
+    def sum(self, values: Series) -> str:
         """Return the sum of some of the values, as the table shows it."""
         total: Any = 0.0
         try:
@@ -194,13 +196,12 @@ class TableColumn:
             total = values.sum()
             if not abs(total) >= 1_000_000:  # also if it is no number
                 return self.cell(total) or ""
-            return with_minus(
-                f"{total:,}" if isinstance(total, int | np.integer) else f"{total:,.0f}"
-            )
+            places = "" if isinstance(total, int | np.integer) else ".0f"
+            return with_minus(f"{total:,{places}}")
         except TROUBLE:
             return short_text(plain_text(total))
 
-    def floats(self) -> NDArray[np.float64]:
+    def floats(self) -> Array:
         if self.data.dtype.kind == "M":
             times = self.data.to_numpy(dtype="datetime64[us]")
             return np.where(np.isnat(times), np.nan, times.view(np.int64))
@@ -252,7 +253,7 @@ class TableColumn:
         _, periods, _ = self.factorized()
         return f"pd.Categorical(values, {literal(list(periods))}, ordered=True)"
 
-    def key(self, *, descending: bool) -> NDArray[Any]:
+    def key(self, *, descending: bool) -> Array:
         """Return numbers that numpy sorts in the order of the values, with empty ones last."""
         data = self.data
         if data.dtype.kind in "iuf" and isinstance(data.dtype, np.dtype):
@@ -265,7 +266,7 @@ class TableColumn:
 
     # Filters
 
-    def mask(self, test: Test) -> NDArray[np.bool_]:
+    def mask(self, test: Test) -> Array:
         """Return which rows pass a test: each distinct value is tested once, unless it is compared."""
         is_compared = test.joined == "&"
         values = self.data if is_compared else pd.Series(self.factorized().values)
@@ -274,7 +275,7 @@ class TableColumn:
         passed = (np.logical_and if is_compared else np.logical_or).reduce(masks)
         if is_compared:
             return passed  # type: ignore[no-any-return]
-        return np.append(passed, EMPTY in test.calls)[self.factorized().rows]  # type: ignore[no-any-return]
+        return np.append(passed, EMPTY in test.calls)[self.factorized().rows]
 
     def code(self, test: Test) -> str:
         """Return the code of the mask."""
@@ -405,14 +406,21 @@ class TableColumn:
     @cached_property
     def summary(self) -> Json:
         rows = max(len(self.data), 1)
-        summary: Json = {"empty": int(self.data.isna().sum()) / rows, "distinct": 0}
-        summary |= {"minimum": "", "maximum": "", "short": ["", ""], "histogram": [], "top": []}
+        summary: Json = {
+            "empty": int(self.data.isna().sum()) / rows,
+            "distinct": 0,
+            "minimum": "",
+            "maximum": "",
+            "short": ["", ""],
+            "histogram": [],
+            "top": [],
+        }
         if self._has_range:
             return summary | self._range()
-        _, distinct, _ = self.factorized()
+        values = self.factorized()[1][self._most]
         top = [
             {"text": self.cell(value) or "", "share": share}
-            for value, share in zip(distinct[self._most], self.part(), strict=True)
+            for value, share in zip(values, self.part(), strict=True)
             if share > 0
         ]
         return summary | {"distinct": self.distinct, "top": top}
@@ -422,7 +430,7 @@ class TableColumn:
         return self.right or self.kind == "date"
 
     @cached_property
-    def _most(self) -> NDArray[np.intp]:
+    def _most(self) -> Array:
         """The places of the most frequent values among all."""
         return np.argsort(-self.factorized().counts(), kind="stable")[:_BINS]
 
@@ -432,13 +440,17 @@ class TableColumn:
             return {}
         ends = present.min(), present.max()
         minimum, maximum = map(self.cell, ends)
-        whole = "{:+,.0%}" if is_growth(self.role) else "{:,.0%}"
-        written = whole.format if self.type == "percent" else short_number
-        short = [
-            str(end)[:10] if self.kind == "date" else with_minus(written(as_float(end)))
-            for end in ends
-        ]
+        short = [*map(self._short, ends)]
         return {"minimum": minimum, "maximum": maximum, "short": short, "histogram": self.part()}
+
+    def _short(self, value: Any) -> str:
+        if self.kind == "date":
+            return str(value)[:10]
+        number = as_float(value)
+        if self.type != "percent":
+            return with_minus(short_number(number))
+        sign = "+" if is_growth(self.role) else ""
+        return with_minus(f"{number:{sign},.0%}")
 
     def _bins(self) -> Codes:
         """Return the bar of the histogram that each row is in: -1 if it is in none."""
@@ -450,9 +462,10 @@ class TableColumn:
             if not finite.any():
                 return Codes(rows, [])
             values = values[finite] / 4  # the range must not overflow
-            size = values.max() - values.min()
+            values -= values.min()
+            size = values.max()
             bars = _BINS if size > 0 else 1
-            rows[finite] = (values - values.min()) * ((bars - 1e-9) / (size or 1))
+            rows[finite] = values * ((bars - 1e-9) / (size or 1))
             return Codes(rows, range(bars))
 
         return self._keep(self.at, (self.at, "bins"), make)
@@ -468,17 +481,18 @@ class TableColumn:
 
     def view(self, *, summary: bool) -> Json:
         """Return the column, as wide as its texts."""
-        shown = self.summary if summary else None
+        shown = None
         texts = [f"{self.name[:14]}     ", *map(self.cell, self.data.head(FIRST_ROWS))]
-        if shown:
-            texts += [
-                shown["minimum"],
-                shown["maximum"],
-                *(value["text"] for value in shown["top"]),
-            ]
+        if summary:
+            shown = self.summary
+            texts += [shown["minimum"], shown["maximum"]]
+            texts += [value["text"] for value in shown["top"]]
             if self.kind == "date":
                 texts.append("2025-12 – 2025-12")
-            if self.type in {"money", "count"}:  # a sum that is cut would look like another number
+            elif self.type in {
+                "money",
+                "count",
+            }:  # a sum that is cut would look like another number
                 texts.append(f"{self.sum(self.data)} ")
         # Capital letters are wide.
         longest = max(len(text) + sum(map(str.isupper, text)) / 5 for text in texts if text)
@@ -493,31 +507,27 @@ class TableColumn:
         }
 
 
-def total_facts(columns: Sequence[TableColumn], rows: Any) -> list[tuple[str, str, str]]:
+def total_facts(columns: Sequence[TableColumn], rows: Any) -> Facts:
     """Return the sum, mean and range of the numbers of columns of one type, computed exactly."""
-    values = [column.data.iloc[rows].dropna() for column in columns]
-    values = [numbers for numbers in values if len(numbers)]
+    values = [column.data.iloc[rows].dropna().tolist() for column in columns]
+    numbers = [*chain(*values)]
     try:
         exact = sum(map(_exact_sum, values), Fraction())
-        least = min(numbers.min() for numbers in values)
-        most = max(numbers.max() for numbers in values)
-        mean = float(exact / sum(map(len, values)))
+        facts = {"mean": float(exact / len(numbers)), "min": min(numbers), "max": max(numbers)}
     except TROUBLE:  # no values, or infinite ones
         return []
-    [first, *_] = columns
-    facts: dict[str, Any] = {"mean": mean, "min": least, "max": most}
     if all(column.adds_up for column in columns):
-        whole = exact.denominator == 1
-        facts = {"sum": int(exact) if whole else float(exact)} | facts
+        facts = {"sum": int(exact) if exact.denominator == 1 else float(exact)} | facts
+    [first, *_] = columns
     brief = first.cell if first.type == "percent" else short_number
     return [
         (name, brief(float(fact)) or "", first.cell(fact) or "") for name, fact in facts.items()
     ]
 
 
-def _exact_sum(numbers: pd.Series[Any]) -> Fraction:
-    add = math.fsum if numbers.dtype.kind == "f" else sum
-    return Fraction(add(numbers.tolist()))
+def _exact_sum(numbers: list[Any]) -> Fraction:
+    add = math.fsum if {*map(type, numbers)} == {float} else sum
+    return Fraction(add(numbers))
 
 
 def plain_text(value: Any) -> str:
@@ -527,7 +537,7 @@ def plain_text(value: Any) -> str:
         return f"<{type(value).__name__}>"
 
 
-def _plainer(data: pd.Series[Any]) -> Any:
+def _plainer(data: Series) -> Any:
     """Return a simpler type for values of Arrow and whole identifiers; empty if the column needs none."""
     dtype: Any = data.dtype
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind == "M":
