@@ -40,15 +40,15 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 325_700,
+    "tokens": 326_500,
     "tokens a line": 6.43,
     "characters a code line": 36.6,
     "percent of lines over 100": 0.9,
     "conditional expressions per 1,000": 19.0,
     "nested ones per 1,000": 0.0,
     "tuple assignments per 1,000": 0.1,
-    "vague names": 21,
-    "complexity": 19,
+    "vague names": 8,
+    "complexity": 18,
     "modules": 178,
     "modules in a folder": 15,
     "entries at the top": 16,
@@ -56,7 +56,7 @@ CEILINGS = {
     "archaic wordings": 8,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 101_300,
+    "TypeScript tokens": 102_300,
     "longest line of TypeScript": 110,
     "TypeScript functions over 60 lines": 4,
 }

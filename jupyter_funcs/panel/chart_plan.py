@@ -23,7 +23,7 @@ from jupyter_funcs.frames.roles import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from jupyter_funcs.panel.requests import ChartWish, Json
 
@@ -194,7 +194,6 @@ class Plan:
     counts: bool = False  # counts rows, because no column is a measure
     # Tells whole periods from periods to date; they are never added up.
     to_date: ChartColumn | None = None
-    keeps: str = "False"  # which of its values to keep
     over: tuple[str, ...] = ()
     most_lines: int = _USUAL_LINES
     most_points: int = POINTS_OF_A_LINE
@@ -205,6 +204,18 @@ class Plan:
     @property
     def is_over_time(self) -> bool:
         return self.kind in {"line", "area", "stack"}
+
+    @property
+    def keeps(self) -> str:
+        """Which values of `to_date` to keep: who asks for periods to date gets one for each whole period."""
+        return str(bool(self.to_date and (self.to_date.data == "True").mean() >= 0.5))
+
+    @property
+    def starts_at_zero(self) -> bool:
+        if self.kind == "scatter":
+            return False
+        is_amount = self.y.additive and self.show != "index"
+        return self.show == "growth" or self.y.percent or is_amount
 
     @property
     def how(self) -> str:
@@ -328,13 +339,7 @@ class Planner:
         x = plan.x
         varying = [column for column in self._categories if not x or not self._follows(column, x)]
         to_date = self._telling_apart(plan, varying)
-        lines = [
-            column
-            for column in self._categories
-            # Of flags only those that tell rows apart.
-            if column.distinct <= _MOST_GROUPS
-            and (not _is_flag(column) or column in {*varying, to_date})
-        ]
+        lines = [*self._groups_of_lines({*varying, to_date})]
         colour = self._coloured(plan, wish, lines, varying)
         splits = [column for column in lines if column not in {colour, x}]
         split = _chosen(splits, wish.split)
@@ -351,11 +356,15 @@ class Planner:
             lines=None if plan.kind == "bar" else colour,
             split=split,
             to_date=None if to_date in {colour, split, x} else to_date,
-            # A user who asks for periods to date gets one for each whole period.
-            keeps=str(bool(to_date and (to_date.data == "True").mean() >= 0.5)),
             over=tuple(map(_named, self._varying_within(varying, (colour, split)))),
             most_lines=most,
         )
+
+    def _groups_of_lines(self, telling: Collection[ChartColumn | None]) -> Iterator[ChartColumn]:
+        """Yield the columns that may colour lines: of flags only those that tell rows apart."""
+        for column in self._categories:
+            if column.distinct <= _MOST_GROUPS and (not _is_flag(column) or column in telling):
+                yield column
 
     def _telling_apart(self, plan: Plan, varying: Iterable[ChartColumn]) -> ChartColumn | None:
         """Return the column that tells rows apart which are never brought together: of means any flag."""
@@ -422,35 +431,36 @@ class Planner:
 
     def _stepped(self, plan: Plan, x: ChartColumn, wish: ChartWish, zoom: Zoom) -> Plan:
         """Choose the period of each point, and how to show its value."""
-        times = self._times_of(x) if x.role is Role.TIME else None
-        axis = x if times else next(iter(self._times), None)
+        axis = x if x.role is Role.TIME else next(iter(self._times), None)
         lines = _count(plan.colour, plan.most_lines) * _count(plan.split, MOST_PANELS)
         most = min(POINTS_OF_A_LINE, _MOST_VALUES // lines)
         base, steps = self._times_of(axis).steps(lines, most, zoom) if axis else ("", {})
-        off = [step for step, are_many in steps.items() if are_many]
-        year = 0 if times else _periods_of_a_year(x)
-        plan = replace(plan, most_points=most, year=year)
-        if times:
-            plan = _at_times(plan, times, base, wish, steps)
+        plan = replace(plan, most_points=most)
+        plan = self._at_times(plan, x, base, wish, steps)
         labels = {name: _label(period) for name, period in self._periods.items()}
         labels |= {step: step.capitalize() or "Every time" for step in steps}
+        off = [step for step in steps if steps[step]]
         labels |= {step: f"{labels[step]} (zoom in)" for step in off}
         ways = _ways(plan)
-        show = wish.show or ("value" if plan.base else "sum")
-        if not ways.get(show):
-            show = "value"
-        plan = replace(plan, show=show)
-        if show == "average":
-            plan = replace(plan, step="day")
+        plan = _shown(plan, wish, ways)
+        if plan.show == "average":
             labels = {"day": "Day"}
         plan.offer("points", "Points", plan.step or f"period:{x.name}", labels, off)
         if len(self._times) > 1:
             plan.offer("x", "Along", _name(axis), _names(self._times))
-        shown = dict(_SHOWN)
-        if ways["sum"] and plan.base:
-            shown["value"] = f"Mean per {plan.base}"
-        plan.offer("show", "Show as", show, shown, [way for way in shown if not ways[way]])
+        _offer_ways(plan, ways)
         return plan
+
+    def _at_times(
+        self, plan: Plan, x: ChartColumn, base: str, wish: ChartWish, steps: Mapping[str, bool]
+    ) -> Plan:
+        if x.role is Role.PERIOD:
+            return replace(plan, year=_periods_of_a_year(x))
+        times = self._times_of(x)
+        can = [step for step in steps if not steps[step]]
+        step = next((step for step in can if step == wish.points), next(iter(can), "year"))
+        year = STEPS[step].year if base and times.span > 400 else 0
+        return replace(plan, times=times, step=step, base=base, year=year)
 
     def calendars_differ(self, x: ChartColumn | None, rows: Any) -> bool:
         """Return whether quarters of the same name start or end on different days; `rows` are those drawn."""
@@ -487,13 +497,19 @@ def _possible(plan: Plan, kind: str, kinds: Sequence[str]) -> str:
     return kind
 
 
-def _at_times(
-    plan: Plan, times: Times, base: str, wish: ChartWish, steps: Mapping[str, bool]
-) -> Plan:
-    can = [step for step, are_many in steps.items() if not are_many]
-    step = next((step for step in can if step == wish.points), next(iter(can), "year"))
-    year = STEPS[step].year if base and times.span > 400 else 0
-    return replace(plan, times=times, step=step, base=base, year=year)
+def _offer_ways(plan: Plan, ways: Mapping[str, bool]) -> None:
+    shown = dict(_SHOWN)
+    if ways["sum"] and plan.base:
+        shown["value"] = f"Mean per {plan.base}"
+    plan.offer("show", "Show as", plan.show, shown, [way for way in shown if not ways[way]])
+
+
+def _shown(plan: Plan, wish: ChartWish, ways: Mapping[str, bool]) -> Plan:
+    show = wish.show or ("value" if plan.base else "sum")
+    if not ways.get(show):
+        show = "value"
+    step = "day" if show == "average" else plan.step
+    return replace(plan, show=show, step=step)
 
 
 def _count(column: ChartColumn | None, most: int) -> int:

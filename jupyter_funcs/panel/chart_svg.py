@@ -54,7 +54,9 @@ def svg(view: Json) -> str:
     """Return a ``ChartView`` as SVG; empty if it has no series."""
     if not view["series"]:
         return ""
-    title = view["title"] + (f" ({view['unit']})" if view["unit"] else "")
+    title = view["title"]
+    if view["unit"]:
+        title += f" ({view['unit']})"
     panels = view["panels"]
     columns = 2 if panels else 1
     width = _WIDTH // columns
@@ -155,13 +157,14 @@ def _lines(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
         return f"{left + (x - xs[0]) * across:.0f} {foot - scale.share(y) * (foot - _TOP):.1f}"
 
     for tick, text in zip(scale.ticks, scale.labels, strict=True):
-        yield _gridline(
-            left, right, foot - scale.share(tick) * (foot - _TOP), text, is_base=not tick
-        )
+        y = foot - scale.share(tick) * (foot - _TOP)
+        opacity = ".12" if tick else ".5"
+        yield f'<path d="M{left} {y:.0f}.5H{right}" stroke="currentColor" stroke-opacity="{opacity}"/>'
+        yield _text(left - 8, y + 4, text, "end")
     for value, label in _marks(view["x"], (right - left) // 110):
         yield _text(left + (value - xs[0]) * across, height - 6, label, "middle", 16)
     for line in sorted(lines, key=lambda line: line["colour"] >= 0):  # grey lines below the others
-        colour = _colour(line)
+        colour = _colours()[line["colour"] % COLOURS] if line["colour"] >= 0 else ""
         yield _DRAWN[view["kind"]](
             _points(line, xs, scale.floor), place, colour, xs[-1] - xs[-2] if len(xs) > 1 else 0
         )
@@ -169,16 +172,6 @@ def _lines(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
             y = _TOP + 16 * named.index(line)
             sample = f'<path d="M{right + 12} {y}h14" stroke="{colour}" stroke-width="1.75"/>'
             yield f"{sample}{_text(right + 32, y + 4, line['name'], longest=18)}"
-
-
-def _colour(line: Json) -> str:
-    return _colours()[line["colour"] % COLOURS] if line["colour"] >= 0 else ""
-
-
-def _gridline(left: float, right: float, y: float, text: str, *, is_base: bool) -> str:
-    opacity = ".5" if is_base else ".12"
-    line = f'<path d="M{left} {y:.0f}.5H{right}" stroke="currentColor" stroke-opacity="{opacity}"/>'
-    return line + _text(left - 8, y + 4, text, "end")
 
 
 def _marks(axis: Json, most: float) -> list[tuple[float, str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,12 +54,9 @@ class Chart:
     """The charts of one frame, for any thread. Reads its columns once."""
 
     def __init__(self, frame: pd.DataFrame, about: str = "") -> None:
-        self._frame = flat(frame.copy(deep=False))
         self._about = about
-
-    @cached_property
-    def _planner(self) -> Planner:
-        return Planner(self._frame, self._about)
+        self._rows = len(frame)
+        self._planner = Planner(flat(frame), about)
 
     def view(
         self,
@@ -94,7 +90,7 @@ class Chart:
 
     def points(self, wish: ChartWish, rows: Array | None, zoom: Zoom) -> Points | Json:
         """Return the points of a chart, or a view that says why there are none."""
-        if len(self._frame) == 1 and self._planner.columns:
+        if self._rows == 1 and self._planner.columns:
             return _nothing(
                 "The result is one row: a chart of it would show less than the table does."
             )
@@ -459,8 +455,6 @@ def _chart(points: Points, *, all_lines: bool) -> Json:
         line["name"] = inert(line["name"])
         line["panel"] = inert(line["panel"])
     adds = plan.y.additive and plan.is_over_time and plan.show in {"value", "sum", "average"}
-    is_amount = plan.y.additive and plan.show != "index"
-    starts_at_zero = plan.show == "growth" or plan.y.percent or is_amount
     return _nothing("", plan.choices) | {
         "kind": plan.kind,
         "title": inert(points.title),
@@ -472,7 +466,7 @@ def _chart(points: Points, *, all_lines: bool) -> Json:
         "x": _axis(points),
         "panels": [*map(inert, points.shown.get("panels", ()))],
         "series": series,
-        "zero": starts_at_zero and plan.kind != "scatter",
+        "zero": plan.starts_at_zero,
     }
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.panel.requests import Json, Pivot
     from jupyter_funcs.panel.table_column import TableColumn
 
+    Columns = dict[str, TableColumn]
+
 _SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -50,7 +52,7 @@ _SHARE = "lambda sums: sums / sums.sum()"
 class Expression:
     """An expression over columns: numbers, ``+ - * / ( )``, comparisons, and calls of a few functions."""
 
-    def __init__(self, text: str, columns: dict[str, TableColumn]) -> None:
+    def __init__(self, text: str, columns: Columns) -> None:
         self._columns = columns
         self._quoted: list[str] = []
         plain = _QUOTED.sub(self._hold, text.translate(_SPELT)).strip()
@@ -119,7 +121,7 @@ class Expression:
         return _FUNCTIONS[name](values, groups, count)
 
 
-def column_of(name: str, columns: dict[str, TableColumn]) -> TableColumn:
+def column_of(name: str, columns: Columns) -> TableColumn:
     """Return a column by its name."""
     if name not in columns:
         hint = did_you_mean(name, columns) or _SUCH
@@ -176,7 +178,7 @@ class Pivoted(NamedTuple):
         return [step("melt", self.rows, var_name=self.across, value_name=self.measure)]
 
 
-def pivot(columns: dict[str, TableColumn], wish: Pivot) -> Pivoted:
+def pivot(columns: Columns, wish: Pivot) -> Pivoted:
     """Complete what a person chose by the roles of the columns."""
     for name in filter(None, (*wish.rows, wish.columns, wish.measure)):
         column_of(name, columns)
@@ -201,22 +203,19 @@ def pivot(columns: dict[str, TableColumn], wish: Pivot) -> Pivoted:
     return Pivoted(steps, label, rows, across, chosen | about, {*rows, across, measure, *parts})
 
 
-def _axes(keys: list[str], columns: dict[str, TableColumn], wish: Pivot) -> tuple[list[str], str]:
+def _axes(keys: list[str], columns: Columns, wish: Pivot) -> tuple[list[str], str]:
     """Return the columns that name the rows, and the one whose values become columns, if any."""
     # Only the columns that may be chosen are factorized: that takes long.
-    times = [name for name in keys if columns[name].is_time]
-    # Named periods come before dates, of which there are more.
-    times.sort(key=lambda name: columns[name].type == "date")
-    rows = list(dict.fromkeys(wish.rows))
-    if not rows:
-        names = [name for name in keys if name not in times] + times
-        rows = [next((name for name in names if columns[name].distinct > 1), names[0])]
+    # Times come last, and among them dates, of which there are more.
+    keys = sorted(keys, key=lambda name: (columns[name].is_time, columns[name].type == "date"))
+    varying = (name for name in keys if columns[name].distinct > 1)
+    rows = list(dict.fromkeys(wish.rows)) or [next(varying, keys[0])]
     across = wish.columns
     if across is None:
-        free = (name for name in times if name not in rows)
-        few = (name for name in free if 1 < columns[name].distinct <= _USUALLY_ACROSS)
+        times = (name for name in keys if columns[name].is_time and name not in rows)
+        few = (name for name in times if 1 < columns[name].distinct <= _USUALLY_ACROSS)
         across = next(few, "")
-    if not across or across in rows:
+    if across in {"", *rows}:
         return rows, ""
     if columns[across].distinct > _MOST_ACROSS:
         count = plural(columns[across].distinct, "value")
@@ -246,7 +245,7 @@ def _note(how: str, parts: Sequence[str]) -> str:
     return {"mean": "Each row counts the same.", "share": "Shares of each column."}.get(how, "")
 
 
-def _parts_of(measure: str, adding: Sequence[str], columns: dict[str, TableColumn]) -> list[str]:
+def _parts_of(measure: str, adding: Sequence[str], columns: Columns) -> list[str]:
     """Return the two measures of which one by the other is this measure, as a sample of the rows tells."""
     if not measure or measure in adding:
         return []
@@ -260,7 +259,7 @@ def _parts_of(measure: str, adding: Sequence[str], columns: dict[str, TableColum
     return []
 
 
-def _ordered(columns: dict[str, TableColumn], rows: Sequence[str], across: str) -> list[Operation]:
+def _ordered(columns: Columns, rows: Sequence[str], across: str) -> list[Operation]:
     """Return what puts named periods in the order of time, and makes texts of the dates of columns."""
     steps = []
     for name in filter(None, [*rows, across]):

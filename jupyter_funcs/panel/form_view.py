@@ -179,7 +179,7 @@ class FormView:
     def _more(self) -> set[str]:
         """Return the optional fields with a default or of JSON, and those after the first dozen of the rest."""
         fields = by_name(self.form.fields)
-        optional = {name for name, field in fields.items() if not _is_needed(field)}
+        optional = {name for name, field in fields.items() if not is_needed(field)}
         more = {name for name in optional if _is_extra(fields[name])}
         first = [name for name in fields if name not in more][:_MOST_SHOWN]
         more = optional.difference(first)
@@ -290,19 +290,23 @@ class FormView:
             wrong += errors.get(name, ())
         unknown = [] if wrong else self._source(field).unlisted(self._texts(name))
         warned = warnings.get(name, ()) if self._pressed or name in self._carried else ()
-        amber = [self._message(field, text) for text in warned or self._about(field, unknown)]
-        if warned and is_set:
-            for message in amber:
-                message["text"] += " It is sent as given."
         state = {
             "value": self._value(field, args),
             "errors": [self._message(field, text) for text in dict.fromkeys(wrong)],
-            "warnings": amber,
+            "warnings": self._amber(field, warned, unknown),
             "notes": self._removed.get(name),
             "carried": self._carried.get(name),
             "unknown": unknown,
         }
         return {key: part for key, part in state.items() if part}
+
+    def _amber(self, field: Field, warned: Sequence[str], unknown: Sequence[str]) -> list[Json]:
+        """Return the warnings of the form, or say which values aren't listed."""
+        amber = [self._message(field, text) for text in warned or self._about(field, unknown)]
+        if warned and self.form.is_set(field.name):
+            for message in amber:
+                message["text"] += " It is sent as given."
+        return amber
 
     def _about(self, field: Field, unknown: Sequence[str]) -> Iterator[str]:
         """Say which values aren't listed."""
@@ -363,11 +367,9 @@ class FormView:
     def _message(self, field: Field, text: str) -> dict[str, str]:
         """Return an error in the words of a form, and a value that would fix it, as the `Message` of the protocol."""
         source = self._source(field)
-        value = self.form[field.name]
         is_refused = field.name in self._refused
-        is_text = isinstance(value, str) and not is_refused
-        if not is_text:
-            value = self._named(field, text)
+        value = self._named(field, text)
+        is_text = value is self.form[field.name] and not is_refused
         is_order = " is before " in text
         use = source.nearest(value) if value and not is_order else ""
         if self.form.held(field) is UNSET and not is_refused:
@@ -377,7 +379,11 @@ class FormView:
         return {"text": text, "use": use, "instead": value if use else ""}
 
     def _named(self, field: Field, text: str) -> str:
-        """Return the first value of a field that a text names: suggestions come after it."""
+        """Return a text that was entered, or the first of several values that an error names."""
+        value = self.form[field.name]
+        if isinstance(value, str) and field.name not in self._refused:
+            return value
+        # Suggestions come after it.
         places = {text.find(quote(item)): item for item in self._texts(field.name)}
         places.pop(-1, None)
         return places[min(places)] if places else ""
@@ -613,7 +619,7 @@ def _label(field: Field) -> str:
     return clip(inert(field.label), 100)
 
 
-def _is_needed(field: Field) -> bool:
+def is_needed(field: Field) -> bool:
     return field.required or bool(field.rule)
 
 
@@ -667,14 +673,14 @@ def _hint(field: Field, control: str) -> str:
     if has_choices and field.evidence.get("options") is not Evidence.ASSUMED:
         if field.kind is Kind.SYMBOL:
             return "Code or name"
-        return "Choose" if _is_needed(field) else "Choose (optional)"
-    if control == "list" and _is_needed(field):
-        return "One or more"
+        return "Choose" if is_needed(field) else "Choose (optional)"
     return _example(field, control)
 
 
 def _example(field: Field, control: str) -> str:
     """Return the form of a value, or whether one is needed."""
+    if control == "list" and is_needed(field):
+        return "One or more"
     if control == "date":
         return "YYYY-MM-DD"
     if control == "json":

@@ -14,6 +14,7 @@ from jupyter_funcs.catalog.values import spelled
 from jupyter_funcs.client.status import Status, ends_in, no_functions
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import clip, folded, inert
+from jupyter_funcs.panel.form_view import is_needed
 from jupyter_funcs.panel.requests import Json, Name, Number, Text, answers
 
 if TYPE_CHECKING:
@@ -167,20 +168,19 @@ class HeaderView:
 
 def _needed(form: Form, *, broken_down: bool = True) -> Iterator[Field]:
     """Yield the fields that a run needs, one per rule, and last the field by which an example is broken down."""
-    met = {
-        None,
-        *(field.rule and field.rule.names for field in form.fields if form.is_set(field.name)),
-    }
+    met = {()} | {_rule_of(field) for field in form.fields if form.is_set(field.name)}
     unset = [field for field in form.fields if not form.is_set(field.name)]
     for field in unset:
-        names = field.rule and field.rule.names
-        if field.required or names not in met:
-            met.add(names)
+        if field.required or _rule_of(field) not in met:
+            met.add(_rule_of(field))
             yield field
     if broken_down:
-        yield from (
-            field for field in unset if not (field.required or field.rule) and _breaks_down(field)
-        )
+        yield from (field for field in unset if _breaks_down(field) and not is_needed(field))
+
+
+def _rule_of(field: Field) -> Collection[str]:
+    """Return the names of the fields of which one must be set; empty where any may be left out."""
+    return field.rule.names if field.rule else ()
 
 
 def _breaks_down(field: Field) -> bool:
@@ -215,11 +215,12 @@ def example_text(function: RemoteCall) -> str:
     texts = dict[str, str]()
     by = ""
     for field in _needed(function.form()):
-        first = _first(function, field, values)
-        if not (first or field.source):
+        text = f"the first {_shown(field.label)}"
+        if first := _first(function, field, values):
+            values[field.name] = first
+            text = _shown(first)
+        elif not field.source:
             return ""
-        values |= {field.name: first} if first else {}
-        text = _shown(first) or f"the first {_shown(field.label)}"
         if _breaks_down(field):
             by = f" by {text}"
         else:

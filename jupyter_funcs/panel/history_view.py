@@ -163,7 +163,7 @@ class HistoryView:
         about["gone"] = [
             run.label for run, frame in zip(runs, frames, strict=True) if frame is None
         ]
-        if trouble := _gone_text(about["gone"]) or _trouble(runs, frames):
+        if trouble := _trouble(runs, frames, about["gone"]):
             return about | {"said": trouble}, None
         if names:
             left_out = apart(*frames)
@@ -246,9 +246,6 @@ def _without_result(run: Run) -> str:
 
 
 def _gone_text(labels: list[str]) -> str:
-    """Say which runs' results are gone; empty without any."""
-    if not labels:
-        return ""
     those = listed([f"run {label}" for label in labels], "and")
     result, are = ("result", "is") if len(labels) == 1 else ("results", "are")
     return f"The {result} of {those} {are} no longer in memory."
@@ -298,7 +295,9 @@ def _text(value: Any, *, quotes: bool = False) -> str:
     return clip(redacted_all(inert(value_text(value))), _LONGEST_VALUE)
 
 
-def _trouble(runs: list[Run], frames: list[Any]) -> str:
+def _trouble(runs: list[Run], frames: list[Any], gone: list[str]) -> str:
+    if gone:
+        return _gone_text(gone)
     if frames[0] is frames[1]:
         return "Both runs have the same result."
     for run, frame in zip(runs, frames, strict=True):
@@ -368,7 +367,7 @@ def _frame_code(run: Run) -> str:
 def _charts(frames: list[pd.DataFrame], compared: Json, runs: list[Run]) -> Json:
     """Return both results as two lines, and sums or means of their largest categories, by one plan for all rows."""
     charts: Json = {}
-    sides = [flat(frame) for frame in frames]
+    sides = [*map(flat, frames)]
     about = next((run.entry.description for run in runs if run.entry), "")
     both = Chart(pd.concat(sides, ignore_index=True), about)
     rows_of_sides = np.split(np.arange(sum(map(len, sides))), [len(sides[0])])
@@ -376,8 +375,7 @@ def _charts(frames: list[pd.DataFrame], compared: Json, runs: list[Run]) -> Json
         wish = ChartWish(kind=kind, colour="")
         views = [both.view(wish, rows=rows) for rows in rows_of_sides]
         before, after = views
-        is_alike = (before["kind"], before["title"]) == (kind, after["title"])
-        if not (is_alike and before["series"] and after["series"]):
+        if not _are_alike(before, after, kind):
             continue
         old, new = map(_by_place, views)
         places = _in_order([*(old | new)])
@@ -389,6 +387,11 @@ def _charts(frames: list[pd.DataFrame], compared: Json, runs: list[Run]) -> Json
             values = [[*map(side.get, places)] for side in (old, new)]
             charts["chart"] = before | _two_lines(before["x"], places, values, compared)
     return charts
+
+
+def _are_alike(before: Json, after: Json, kind: str) -> bool:
+    is_alike = (before["kind"], before["title"]) == (kind, after["title"])
+    return is_alike and bool(before["series"] and after["series"])
 
 
 def _places_of(axis: Json) -> str:

@@ -269,7 +269,7 @@ class Panel(anywidget.AnyWidget):
             if "run" in fields and state.chosen.shown_result.number != fields.pop("run"):
                 raise ArgumentError(GONE)
             method = attrgetter(kind.path)(state)
-        if "steps" in fields and isinstance(method.__self__, TableView):
+        if isinstance(method.__self__, TableView):
             method = partial(_of_steps, method.__self__, kind.method)
         reply = await asyncio.to_thread(method, **fields) if kind.in_thread else method(**fields)
         reply = await reply if inspect.isawaitable(reply) else reply

@@ -139,14 +139,14 @@ class ResultView:
             lost = self.variable
             note = f"{lost} {_CHANGED if self._is_held else 'no longer holds this result.'}"
         facts = self.frame.attrs.get("funcs", {})
-        no_reply = (
-            "This result has no JSON reply." if self.function.session.kind == "python" else ""
-        )
-        if "pages" in facts:
-            no_reply = "The result has several replies, one per page."
         has_json = "media_type" not in facts
+        no_reply = ""
         if not has_json:
             no_reply = "The reply is a file, not JSON."
+        elif "pages" in facts:
+            no_reply = "The result has several replies, one per page."
+        elif self.function.session.kind == "python":
+            no_reply = "This result has no JSON reply."
         file = self._file
         result = {
             "number": self.number,
@@ -175,13 +175,12 @@ class ResultView:
     @answers()
     def file(self) -> str:
         """Return a text, or the bytes of a file in base64."""
-        content = self._file.content if self._file else b""
-        as_text = self._file is None or _shown_as(self._file) == "text"
-        return (
-            content[:_MOST_SHOWN].decode(errors="ignore")
-            if as_text
-            else base64.b64encode(content).decode()
-        )
+        if not self._file:
+            return ""
+        content = self._file.content
+        if _shown_as(self._file) == "text":
+            return content[:_MOST_SHOWN].decode(errors="ignore")
+        return base64.b64encode(content).decode()
 
     @answers()
     def uses(
@@ -241,8 +240,8 @@ class ResultView:
         steps: Steps = NO_STEPS,
     ) -> Json:
         """Save a file beside the notebook, or return it for download; replace a file only if asked to."""
-        file = self._file if ending == "file" else None
-        name = _file_name(name, file.ending[1:] if file else ending)
+        of_file = ending == "file" and self._file
+        name = _file_name(name, of_file.ending[1:] if of_file else ending)
         view = {"said": "", "exists": False, "name": name, "data": ""}
         if not (download or replace) and os.path.lexists(name):
             return view | {"said": f"{name} exists already.", "exists": True}
@@ -250,20 +249,25 @@ class ResultView:
         if not has_labels(frame):
             frame = frame.reset_index(drop=True)  # row numbers are no labels
         if download:
-            export.save(frame, buffer := io.BytesIO(), ending)
-            if buffer.tell() > _MOST_DOWNLOADED:
-                what = f"The file has {size_text(buffer.tell())}; a page takes {size_text(_MOST_DOWNLOADED)} at most."
-                raise ArgumentError(what, "Save it beside the notebook instead.")
-            return view | {"data": base64.b64encode(buffer.getvalue()).decode()}
+            return view | {"data": _downloaded(frame, ending)}
         path = Path(name).absolute()
-        # A link may point outside the folder; is_symlink alone raises for a name that is too long.
-        if os.path.lexists(path) and path.is_symlink():
+        # A link may point outside the folder.
+        if os.path.islink(path):  # noqa: PTH114  # is_symlink raises for a name that is too long
             raise ArgumentError(f"{quote(name)} is a link to another file.", "Choose another name.")
         export.save(frame, path, ending)
-        rows = file.kind if file else plural(self.table.rows, "row")
+        rows = of_file.kind if of_file else plural(self.table.rows, "row")
         if len(frame) < self.table.rows:
             rows = f"{len(frame):,} of {rows}"
         return view | {"said": f"Saved {name} · {rows} · {size_text(path.stat().st_size)}"}
+
+
+def _downloaded(frame: pd.DataFrame, ending: FileFormat) -> str:
+    """Return a file in base64; refuse one that is too long for a page."""
+    export.save(frame, buffer := io.BytesIO(), ending)
+    if buffer.tell() > _MOST_DOWNLOADED:
+        what = f"The file has {size_text(buffer.tell())}; a page takes {size_text(_MOST_DOWNLOADED)} at most."
+        raise ArgumentError(what, "Save it beside the notebook instead.")
+    return base64.b64encode(buffer.getvalue()).decode()
 
 
 def _shown_as(file: ResultFile) -> str:
@@ -396,7 +400,8 @@ def error_view(
     if job and is_cancelled:
         what = stopped_text(job.progress)
         hint = []
-        done = job.progress.done if isinstance(job, SweepJob) else 0
+        if isinstance(job, SweepJob):
+            done = job.progress.done
     elif job and job.progress.request_id:
         details.append(f"Request {job.progress.request_id}")
     if raised:
@@ -440,36 +445,38 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     if result.held_as:
         lines.append(f"The DataFrame was kept as <code>{escaped(result.held_as)}</code>.")
     line = snippets.line(function, result.args)
-    if 0 < len(line) <= LONGEST_TEXT and not session.where.startswith(
-        "["
-    ):  # a line that is cut would not work
-        after = (
-            f", after <code>%funcs connect {escaped(session.where)}</code>" if session.where else ""
-        )
-        lines.append(
-            f"<code>%funcs panel {escaped(line)}</code> opens the panel with these values{after}."
-        )
+    where = session.where
+    # A line that is cut would not work.
+    if 0 < len(line) <= LONGEST_TEXT and not where.startswith("["):
+        opens = f"<code>%funcs panel {escaped(line)}</code> opens the panel with these values"
+        if where:
+            opens += f", after <code>%funcs connect {escaped(where)}</code>"
+        lines.append(f"{opens}.")
+    table = f'<div style="overflow-x: auto">{_table_html(frame)}</div>'
+    kept = f'<div class="jf-kept"><p>{"<br>".join(lines)}</p>{table}</div>'
+    picture = svg(result.picture) if result.picture else ""
+    return f'<div class="jf-still">{head}{kept}{picture}</div>'
+
+
+def _table_html(frame: pd.DataFrame) -> str:
+    """Return the beginning of a result."""
     if file := file_of(frame):
         table = _file_html(file)
     else:
         table = table_html(frame, rows=_MOST_KEPT, columns=_MOST_COLUMNS)
         table = table.replace(' style="', ' style="white-space: nowrap; ')
     if len(table) > _LONGEST_TABLE:
-        table = "<p>It is too long to be kept here.</p>"
-    table = f'<div style="overflow-x: auto">{table}</div>'
-    kept = f'<div class="jf-kept"><p>{"<br>".join(lines)}</p>{table}</div>'
-    return (
-        f'<div class="jf-still">{head}{kept}{svg(result.picture) if result.picture else ""}</div>'
-    )
+        return "<p>It is too long to be kept here.</p>"
+    return table
 
 
 def _file_html(file: ResultFile) -> str:
     """Return a picture or the beginning of a text; what any other file is has been said."""
     shown = _shown_as(file)
+    lines = []
     if shown == "image":
         source = f"data:{file.kind};base64,{base64.b64encode(file.content).decode()}"
         return f'<img alt="{escaped(file.about)}" src="{source}" style="max-width: 320px; max-height: 240px">'
-    lines = (
-        file.content[:_LONGEST_TEXT].decode(errors="ignore").splitlines() if shown == "text" else []
-    )
+    if shown == "text":
+        lines = file.content[:_LONGEST_TEXT].decode(errors="ignore").splitlines()
     return f"<pre>{html.escape(chr(10).join(map(inert, lines)))}</pre>"

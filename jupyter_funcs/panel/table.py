@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.core.coded import Operation
     from jupyter_funcs.panel.derived import Pivoted
-    from jupyter_funcs.panel.table_column import Test
+    from jupyter_funcs.panel.table_column import Facts, Test
 
     Code = tuple[list[str], str]  # lines, and an expression after them
 
@@ -123,14 +123,14 @@ class TableView:
         # The result as the run returned it, even if its variable changes; before pandas 3 that needs a copy.
         self._frame = frame.copy(deep=pd.__version__ < "3")
         self._about = about
-        self._said = frame.attrs.get("funcs", {}).get("columns", {})
+        self._facts = frame.attrs.get("funcs", {}).get("columns", {})
         self.flat = flat(self._frame)
         self.rows, self.count = self.flat.shape
         self._to_date = [at for at, name in enumerate(self.flat.columns) if is_to_date(name)]
         self._cache = Latest(max(16_000_000, 16 * self.rows))  # four orders
         self._columns: dict[int, TableColumn] = {}
         self._source = source or (lambda name: ([], printed(name, flattening(self._frame))))
-        self.cached = Latest(sys.maxsize, _MOST_MADE).get
+        self.cached = Latest(_MOST_MADE).get
 
     def made(self, steps: Steps) -> TableView:
         """Return the table that some steps make of this one."""
@@ -162,10 +162,8 @@ class TableView:
     def _compute(self, step: Computed) -> TableView:
         name = step.name.strip()
         if not name or name in self.flat.columns:
-            raise ArgumentError(
-                f"There is a column {quote(name)}." if name else "The column has no name.",
-                "Choose another name.",
-            )
+            what = f"There is a column {quote(name)}." if name else "The column has no name."
+            raise ArgumentError(what, "Choose another name.")
         values = Expression(step.expression, self._by_name()).result
 
         def source(variable: str) -> Code:
@@ -264,10 +262,13 @@ class TableView:
                 f"{count:,} cells are too many.", f"Ask for {_MOST_CELLS:,} at most."
             )
         cells = [map(column.cell, column.data.iloc[rows]) for column in chosen]
-        texts = [[*row] for row in zip(*cells, strict=True)] if chosen else [[]] * len(rows)
-        sums = {str(column.at): self._sum(query, column) for column in chosen if column.adds_up}
-        shown = {at: text for at, text in sums.items() if text is not None}
-        page = {"total": total, "from": first, "columns": [*columns], "rows": texts, "sums": shown}
+        texts = [*map(list, zip(*cells, strict=True))] if chosen else [[]] * len(rows)
+        sums = {
+            str(column.at): text
+            for column in chosen
+            if column.adds_up and (text := self._sum(query, column)) is not None
+        }
+        page = {"total": total, "from": first, "columns": [*columns], "rows": texts, "sums": sums}
         if not first and (query.filters or query.find):
             rows = self.positions(replace(query, sort=[]))
             page["parts"] = {str(column.at): column.part(rows) for column in chosen}
@@ -278,14 +279,17 @@ class TableView:
         """Return the most frequent values of a column that contain a text, with their counts."""
         column = self._column(at)
         wanted = query.casefold()
-        hits: list[Json] = []
-        for value, count in column.ranked(by_time=True):
-            text = plain_text(value)
-            if wanted in text.casefold() and len(text) <= _LONGEST_VALUE:
-                hits.append({"text": text, "count": count})
+        counts = ((plain_text(value), count) for value, count in column.ranked(by_time=True))
+        hits = [
+            {"text": text, "count": count}
+            for text, count in counts
+            if wanted in text.casefold() and len(text) <= _LONGEST_VALUE
+        ]
+        values = hits[:_MOST_VALUES]
         missing = int(column.data.isna().sum())
-        empty = [{"text": None, "count": missing}] if missing and not query else []
-        return {"values": [*empty, *hits[:_MOST_VALUES]], "total": len(hits)}
+        if missing and not query:
+            values.insert(0, {"text": None, "count": missing})
+        return {"values": values, "total": len(hits)}
 
     @answers()
     def named(self, text: Text) -> Json:
@@ -304,10 +308,10 @@ class TableView:
         """Return the count of some values, and of numbers of one type their sum, mean and range."""
         rows, _ = self._window(query, first, end)
         chosen = [*map(self._column, columns)]
-        counts = [int(column.data.iloc[rows].notna().sum()) for column in chosen]
-        facts = [("count", f"{sum(counts):,}", f"{sum(counts):,}")]
+        count = sum(int(column.data.iloc[rows].notna().sum()) for column in chosen)
+        facts = _counts(count=count)
         numbers = [column for column in chosen if column.right]
-        if sum(counts) and len({column.type for column in numbers}) == 1:
+        if len({column.type for column in numbers}) == 1:
             facts += total_facts(numbers, rows)
         return {"facts": facts}
 
@@ -317,9 +321,9 @@ class TableView:
         rows, total = self._window(query, 0, self.rows)
         column = self._column(at)
         values = column.data.iloc[rows].dropna()
-        distinct = np.count_nonzero(column.factorized().counts(rows))
-        counts = {"count": len(values), "missing": total - len(values), "distinct": distinct}
-        facts = [(name, f"{count:,}", f"{count:,}") for name, count in counts.items()]
+        count = len(values)
+        distinct = int(np.count_nonzero(column.factorized().counts(rows)))
+        facts = _counts(count=count, missing=total - count, distinct=distinct)
         if column.right:
             facts += total_facts([column], rows)
         elif column.kind == "date" and len(values):
@@ -387,7 +391,7 @@ class TableView:
             lines = [*lines, f"{name} = {source}"]
         if not self.rows:
             return lines, name
-        test = " & ".join(self._code(tests) for tests in self._tests(query)).replace(FRAME, name)
+        test = " & ".join(map(_code, self._tests(query))).replace(FRAME, name)
         if len(test) > 80:
             lines.append(f"rows = {test}")
             test = "rows"
@@ -414,9 +418,8 @@ class TableView:
         if not column.of_time:
             return column
         rows = column.factorized().rows
-        others = map(
-            self._column, reversed(range(self.count))
-        )  # periods begin with one date and end with another
+        # Periods begin with one date and end with another.
+        others = map(self._column, reversed(range(self.count)))
         dates = (other for other in others if other.kind == "date")
         return next(
             (date for date in dates if np.array_equal(date.factorized().rows, rows)), column
@@ -452,9 +455,9 @@ class TableView:
             column = TableColumn(data, at, self._about, self._cache.get)
             if self.pivoted and at >= len(self.pivoted.rows):
                 column.role = self.pivoted.measure
-            said = self._said.get(str(column.data.name), {})
-            unit = f"Unit: {said['unit']}" if said.get("unit") else ""
-            column.said = "\n".join(filter(None, [said.get("description"), unit]))
+            facts = self._facts.get(str(column.data.name), {})
+            unit = f"Unit: {facts['unit']}" if facts.get("unit") else ""
+            column.about = "\n".join(filter(None, [facts.get("description"), unit]))
             self._columns[at] = column
         return self._columns[at]
 
@@ -495,21 +498,27 @@ class TableView:
             passed |= column.mask(test)
         return passed
 
-    def _code(self, tests: Tests) -> str:
-        texts = [column.code(test) for column, test in tests.items()]
-        if len(texts) == 1:
-            return texts[0]
-        return f"({' | '.join(texts)})" if texts else f"pd.Series(False, index={FRAME}.index)"
-
     def _sum(self, query: TableQuery, column: TableColumn) -> str | None:
         """Return a sum over the rows of a view; `None` if it would count the days of periods to date twice."""
 
         def make() -> str | None:
             rows: Any = self.positions(query)
-            rows = slice(None) if rows is None else rows
+            if rows is None:
+                rows = slice(None)
             for at in self._to_date:
                 if len(np.unique(self._column(at).factorized().rows[rows])) > 1:
                     return None
             return column.sum(column.data.iloc[rows])
 
         return self._cache.get(_ROWS, (column.at, repr(query)), make)
+
+
+def _code(tests: Tests) -> str:
+    texts = [column.code(test) for column, test in tests.items()]
+    if len(texts) == 1:
+        return texts[0]
+    return f"({' | '.join(texts)})" if texts else f"pd.Series(False, index={FRAME}.index)"
+
+
+def _counts(**counts: int) -> Facts:
+    return [(name, f"{count:,}", f"{count:,}") for name, count in counts.items()]

@@ -95,9 +95,9 @@ class Test(NamedTuple):
 
 
 class TableColumn:
-    """A column of a flat frame; `ref` is the code of its values, `role` names them, and `said` is of the catalog."""
+    """A column of a flat frame; `ref` is the code of its values, `role` names them, and `about` is of the catalog."""
 
-    said = ""
+    about = ""
 
     def __init__(self, data: Series, at: int, about: str, keep: Keep) -> None:
         self.at = at
@@ -113,8 +113,8 @@ class TableColumn:
     def kind(self) -> str:
         """How values compare: number (also Python's own), date, text, other (by pandas), mixed (as texts)."""
         dtype = self.data.dtype
-        if plain := {"i": "number", "u": "number", "f": "number", "M": "date"}.get(dtype.kind):
-            return plain
+        if dtype.kind in "iufM":
+            return "date" if dtype.kind == "M" else "number"
         values = self.data.cat.categories if isinstance(dtype, pd.CategoricalDtype) else self.data
         inferred = pd.api.types.infer_dtype(values, skipna=True)
         if inferred == "string" or isinstance(dtype, pd.StringDtype):
@@ -500,7 +500,7 @@ class TableColumn:
         return {
             "at": self.at,
             "name": self.name,
-            "said": self.said,
+            "said": self.about,
             "type": self.type,
             "width": width,
             "summary": shown,
