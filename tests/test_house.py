@@ -56,7 +56,7 @@ CEILINGS = {
     "archaic wordings": 8,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 102_300,
+    "TypeScript tokens": 102_500,
     "longest line of TypeScript": 110,
     "TypeScript functions over 60 lines": 4,
 }

@@ -835,6 +835,29 @@ test("a view stays for the next result of the function, as far as it has the col
   await close();
 });
 
+test("what is typed after a column was clicked belongs to the expression", async () => {
+  const { $, close } = await panel();
+  $("compute").click();
+  await until(() => $("compute-column:Spend"));
+  $("compute-column:Spend").focus();
+  $("compute-column:Spend").click();
+  await until(() => $("compute-expression").value === "Spend ");
+  assert.equal(document.activeElement.dataset.jf, "compute-expression");
+  assert.equal($("compute").title, "Compute a column"); // its word is hidden where there is no room
+  await close();
+});
+
+test("labels give way to measures, the widest first, and a short one is never cut", async () => {
+  const columns = RESULT.table.columns.map((column, at) => ({
+    ...column,
+    width: [88, 400][at] ?? 600,
+  }));
+  const { $, close } = await panel({}, { table: { columns } });
+  const { gridTemplateColumns } = $("grid").querySelector(".jf-thead").style;
+  assert.match(gridTemplateColumns, /^51px 88px 0px 336px 600px/);
+  await close();
+});
+
 test("a computed column is asked for, and what is wrong with it is said beside it", async () => {
   const lines = ["The table has no column 'Spnd'."];
   const { model, $, close } = await panel({ shape: () => ({ error: lines }) });

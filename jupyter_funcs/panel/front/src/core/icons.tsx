@@ -106,7 +106,7 @@ export function Button({
       type="button"
       class={`jf-btn ${kind} ${label ? "" : "is-icon"}`}
       aria-label={aria}
-      title={label ? undefined : aria}
+      title={label && !small ? undefined : (aria ?? label)}
       {...rest}
     >
       {icon && <Icon name={icon} size={size} fill={fill} />}

@@ -1,5 +1,5 @@
-import type { TargetedEvent } from "preact";
-import { useState } from "preact/hooks";
+import type { RefObject, TargetedEvent } from "preact";
+import { useRef, useState } from "preact/hooks";
 import { Button, Icon } from "../core/icons";
 import { Popover } from "../core/popover";
 
@@ -28,6 +28,7 @@ export function ComputeBox({ anchor, names, compute, close }: ComputeBoxProps) {
   const [name, setName] = useState("");
   const [expression, setExpression] = useState("");
   const [trouble, setTrouble] = useState("");
+  const box = useRef<HTMLInputElement>(null);
 
   const submit = (event: Event) => {
     event.preventDefault();
@@ -36,8 +37,10 @@ export function ComputeBox({ anchor, names, compute, close }: ComputeBoxProps) {
       setTrouble(error.message),
     );
   };
-  const add = (column: string) =>
+  const add = (column: string) => {
     setExpression(`${expression.trimEnd()} ${quoted(column)} `.trimStart());
+    box.current?.focus(); // what is typed next belongs to the expression
+  };
   const typed =
     (set: (text: string) => void) =>
     ({ currentTarget: { value } }: TargetedEvent<HTMLInputElement>) => {
@@ -50,22 +53,13 @@ export function ComputeBox({ anchor, names, compute, close }: ComputeBoxProps) {
         <h3>Compute a column</h3>
         <Entry
           label="Expression"
+          box={box}
           hook="compute-expression"
           hint="Spend / `Transaction Count`"
           value={expression}
           onInput={typed(setExpression)}
         />
-        <div class="jf-quick jf-names" role="group" aria-label="Columns">
-          {names.slice(0, MOST).map((column) => (
-            <Button
-              key={column}
-              kind="is-line"
-              label={column}
-              data-jf={`compute-column:${column}`}
-              onClick={() => add(column)}
-            />
-          ))}
-        </div>
+        <Names names={names} add={add} />
         <p class="jf-quiet">{HELP}</p>
         <Entry
           label="Name"
@@ -83,19 +77,35 @@ export function ComputeBox({ anchor, names, compute, close }: ComputeBoxProps) {
   );
 }
 
+const Names = ({ names, add }: { names: string[]; add: (column: string) => void }) => (
+  <div class="jf-quick jf-names" role="group" aria-label="Columns">
+    {names.slice(0, MOST).map((column) => (
+      <Button
+        key={column}
+        kind="is-line"
+        label={column}
+        data-jf={`compute-column:${column}`}
+        onClick={() => add(column)}
+      />
+    ))}
+  </div>
+);
+
 interface EntryProps {
   label: string;
+  box?: RefObject<HTMLInputElement>;
   hook: string;
   hint: string;
   value: string;
   onInput: (event: TargetedEvent<HTMLInputElement>) => void;
 }
 
-const Entry = ({ label, hook, hint, value, onInput }: EntryProps) => (
+const Entry = ({ label, box, hook, hint, value, onInput }: EntryProps) => (
   <label>
     {label}
     <div class="jf-box">
       <input
+        ref={box}
         data-jf={hook}
         spellcheck={false}
         autocomplete="off"

@@ -15,12 +15,26 @@ const UNKNOWN = 112;
 const BESIDE = 100;
 /** Pixels by which a key or a button changes a width. */
 const STEP = 24;
-/** Pixels of a label that is made narrow, so that measures are in sight. */
-const NARROW = 72;
+/** Pixels of a label and of a date that are made narrow, so that measures are in sight. */
+const NARROW = 88;
+const NARROW_DATE = 104;
+/** Pixels of the word below the numbers of rows. */
+const SUM = 42;
 /** Shares of the width: of all labels, of those pinned at first, and of those that can be. */
 const LABELS = 0.5;
 const PINNED = 0.3;
 const MOST_PINNED = 0.6;
+
+/** The most that a width may be so that all fit: the widest give way first. */
+function mostOf(widths: number[], room: number) {
+  let rest = room;
+  for (const [place, width] of [...widths].sort((one, other) => one - other).entries()) {
+    const most = rest / (widths.length - place);
+    if (width > most) return most;
+    rest -= width;
+  }
+  return room;
+}
 
 /**
  * The width of each shown column: narrow tables are stretched over the whole width, and in wide
@@ -32,13 +46,13 @@ function widthsOf(shown: number[], widths: Widths, columns: Columns, room: numbe
   const free = shown.filter((at) => !(at in widths)).length;
   const more = free ? Math.max(0, (room - sum) / free) : 0;
   const labels = shown.findIndex((at) => isNumber(columns.get(at)));
-  const wide = own.slice(0, Math.max(0, labels)).reduce((total, width) => total + width, 0);
-  const share = sum > room ? Math.min(1, (room * LABELS) / wide) : 1;
+  const most = sum > room ? mostOf(own.slice(0, Math.max(0, labels)), room * LABELS) : sum;
   return shown.map((at, place) => {
     const column = columns.get(at);
     if (at in widths) return own[place];
-    if (place >= labels || !column || isDate(column)) return Math.floor(own[place] + more);
-    return Math.floor(Math.max(Math.min(NARROW, own[place]), own[place] * share) + more);
+    if (place >= labels || !column) return Math.floor(own[place] + more);
+    const narrow = Math.max(most, isDate(column) ? NARROW_DATE : NARROW);
+    return Math.floor(Math.min(narrow, own[place]) + more);
   });
 }
 
@@ -99,7 +113,7 @@ export function useLayout(
 ) {
   const { announce } = usePanel();
   const { shown, widths, pinned, setWidth, move, pin } = useArrangement(table, hidden, columns);
-  const numbers = 16 + 7 * String(table.rows).length;
+  const numbers = Math.max(SUM, 16 + 7 * String(table.rows).length);
   const room = scroll.width - numbers;
   const lefts = useMemo(() => {
     const edges = [numbers];
