@@ -71,7 +71,7 @@ def is_public() -> bool:
 
 
 def usable(name: str, value: Any) -> str:
-    """Return what a variable holds in a few words, or an empty text if it is no value for a field of a form."""
+    """Return what a variable holds in a few words, or an empty text if it isn't a value for a field of a form."""
     if name.startswith("_") or name in _OF_IPYTHON or not name.isidentifier() or callable(value):
         return ""
     is_data = type(value).__module__.partition(".")[0] in {"pandas", "numpy", "decimal"}

@@ -129,7 +129,7 @@ class PagedRun:
         """
         Return the rows of all pages as one table; of the pages so far, with a warning, if one can't be had.
 
-        A reply that is no page, or the only one, is read like any other.
+        A reply that isn't a page, or the only one, is read like any other.
         """
         self._pages.listed = listed
         if self._store is not None:

@@ -86,7 +86,7 @@ def _is_excepted(address: httpx.URL, entry: str) -> bool:
 
 def _ascii(address: httpx.URL, name: str) -> str:
     """Return an international name as it is sent."""
-    with suppress(Exception):  # whatever it is, it is no name
+    with suppress(Exception):  # whatever it is, it isn't a name
         name = address.copy_with(host=name).raw_host.decode()
     return name.removesuffix(".")
 

@@ -96,7 +96,7 @@ class KeptReplies:
         reply = await send(request)
         if isinstance(reply, Failure):
             return reply
-        with suppress(OSError):  # a full disk or another user's folder is no reason to fail
+        with suppress(OSError):  # a full disk or another user's folder isn't a reason to fail
             await asyncio.to_thread(self._keep, path, reply)
         if kept and reply.is_known:
             return kept

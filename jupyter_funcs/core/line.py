@@ -33,8 +33,8 @@ _SECRET_OPTION = re.compile(r"(?i)--?\w*(?:token|key|secret|password)")
 QUOTES = {"'": "'", '"': '"', "‘": "’", "’": "’", "“": "”", "”": "”"}
 
 _LETTER = r"[^\W_]"
-# Quotes of which \' between two letters is no end. Without the quote that begins it in between, or each of many that
-# are not closed would be searched for its end.
+# Quotes of which \' between two letters isn't the end. Without the quote that begins it in between, or each of many
+# that are not closed would be searched for its end.
 _IN_QUOTES = {
     begin: rf"{begin}(?:[^{begin}{end}]|(?<={_LETTER}\\){end}(?={_LETTER}))*+{end}"
     for begin, end in QUOTES.items()

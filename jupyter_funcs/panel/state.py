@@ -1,4 +1,4 @@
-"""The state of a panel, which is no widget: the functions that are open in it, and their runs."""
+"""The state of a panel, which isn't a widget: the functions that are open in it, and their runs."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ class PanelRuns:
     def fail(self, visit: Visit, error: BaseException, job: Job | None = None) -> None:
         at_fields = error.errors if isinstance(error, ArgumentError) else {}
         fixes: list[Json] = []
-        if job:  # a server may name what is no field
+        if job:  # a server may name what isn't a field
             at_fields = {name: at_fields[name] for name in at_fields if name in visit.form}
             fixes = visit.inputs.refuse(at_fields, str(error))
         visit.state = "form"

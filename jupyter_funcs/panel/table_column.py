@@ -194,7 +194,7 @@ class TableColumn:
             if values.dtype.kind in "iu" and values.astype(float).abs().sum() >= 2**63:
                 values = values.astype(object)  # of Python's integers, which are exact
             total = values.sum()
-            if not abs(total) >= 1_000_000:  # also if it is no number
+            if not abs(total) >= 1_000_000:  # also if it isn't a number
                 return self.cell(total) or ""
             places = "" if isinstance(total, int | np.integer) else ".0f"
             return with_minus(f"{total:,{places}}")

@@ -30,7 +30,7 @@ UNREAD = "can't be read:"
 _MAX_DEPTH = 100  # levels of a file; pickling and comparing schemas recurse
 _MAX_WHY = 200
 _BOM = b"\xef\xbb\xbf"
-# What is no part of a document: values that may look like references, and what other programs read.
+# What isn't part of a document: values that may look like references, and what other programs read.
 _DATA = re.compile("x-.*|examples?|enum|default|const", re.DOTALL)
 # Where keys are names, which may be those words.
 _NAMED = {

@@ -234,7 +234,7 @@ def test_an_order_is_filled_in_part_by_part(
 def test_a_union_begins_with_what_it_requires(
     live: Page, panel: Panel, findings: Callable[..., list[str]]
 ) -> None:
-    """It is no value until it is changed; the help shows the schema, and never that nothing is known."""
+    """It isn't a value until it is changed; the help shows the schema, and never that nothing is known."""
     at(live, "more-options").click() if at(live, "more-options").count() else None
     box = at(live, "field:payment").locator("textarea")
     box.focus()

@@ -434,7 +434,7 @@ def test_ten_thousand_equal_names_are_all_told_apart() -> None:
     ],
 )
 def test_changes_are_said_in_words(before: list[str], after: list[str], said: str) -> None:
-    """Two functions may have one name; names are short and visible; the order is no change."""
+    """Two functions may have one name; names are short and visible; the order isn't a change."""
     assert (
         relisted(*(Catalog([Function(name=name) for name in names]) for names in (before, after)))
         == said

@@ -102,7 +102,7 @@ def test_contradictions_are_named_once_when_the_functions_are_listed(
 
 
 def test_words_do_not_change_a_declared_text() -> None:
-    """A declared text is no described date, list or number."""
+    """A declared text isn't a described date, list or number."""
     for words in ("YYYY-MM-DD", "A list of names", "An integer", "Yes/No, default No"):
         field = field_of({"type": "string"}, words)
         assert (field.kind, field.evidence["kind"]) == (Kind.TEXT, Evidence.DECLARED)

@@ -312,7 +312,7 @@ def test_python_functions_are_listed_too() -> None:
 
 
 def test_the_listing_is_that_of_the_service(server: Faulty) -> None:
-    """A reply that is no listing is forgotten, and its error comes with the first use."""
+    """A reply that isn't a listing is forgotten, and its error comes with the first use."""
     # As a service, twice as an MCP server, and as a document.
     server.tell(*[reply(b"<html>", Content_Type="text/html")] * 4, reply(LISTING))
     session: Session = jf.connect(server.url, token=CANARY)

@@ -1,4 +1,4 @@
-"""Small files: a failed write leaves the old one, and what is no regular file is never read."""
+"""Small files: a failed write leaves the old one, and what isn't a regular file is never read."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def switch(version):
 def salt(version):
     cache = Cache(folder / "results")
     _ = cache._salt
-    if not (cache.folder / "salt").exists():  # which is no error: the session uses one of its own
+    if not (cache.folder / "salt").exists():  # which isn't an error: the session uses one of its own
         raise jf.ConfigError("not written")
 
 (folder / "etc" / "ipython").mkdir(parents=True)
@@ -157,7 +157,7 @@ for create in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
         except jf.ConfigError as error:
             assert "not a regular file" in str(error) or name == "history", (name, error)
         else:
-            raise SystemExit(f"{{name}} is no error")
+            raise SystemExit(f"{{name}} isn't an error")
         signal.alarm(0)
     assert not any(path.is_file() for path in folder.rglob("*"))
 print("named")

@@ -136,7 +136,7 @@ def test_results_are_shown_inert_and_stay_as_they_are(
 
 
 def test_other_frames_are_shown_as_before(shell: InteractiveShell) -> None:
-    """A frame that is no result, alone or in a list, looks the same with the extension, without it and after it."""
+    """A frame that isn't a result, alone or in a list, looks the same with the extension, without it and after it."""
     frame = pd.DataFrame({"a": [HOSTILE, "two\nlines"], "b": [1, 2]})
     values = [
         frame,

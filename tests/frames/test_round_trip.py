@@ -1337,7 +1337,7 @@ def test_pieces_of_any_size_give_what_the_whole_gives(shape: str, data: st.DataO
     ['{"schema": {"a": 1}, "data": [{"a": 1}], "retrievalTime": NaN}', '[[1, "t"], ["u", NaN, 1]]'],
 )
 def test_what_is_read_twice_warns_once(reply: str) -> None:
-    """A reply that is no table after all is read again as a whole, and a chunk with a longer row as other rows."""
+    """A reply that isn't a table after all is read again as a whole, and a chunk with a longer row as other rows."""
     with patch.multiple(chunks, LONG=0, _CHUNK=1), pytest.warns(match="1 in total") as warned:
         assert to_frame(reply).iloc[:, -2:].isna().any(axis=None)
     assert len(warned) == 1

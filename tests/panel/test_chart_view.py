@@ -540,7 +540,7 @@ def test_large_frames_are_drawn_in_linear_time(name: str) -> None:
 
 
 def test_what_is_left_out_is_said() -> None:
-    """Rows that no point shows are counted, and what is no number."""
+    """Rows that no point shows are counted, and what isn't a number."""
     frame = pd.DataFrame(
         {"Date": [None, *DAYS[:4]], "Spend": pd.Series([1, 2, "n/a", None, 3], dtype=object)}
     )

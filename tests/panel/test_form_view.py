@@ -428,7 +428,7 @@ def test_a_missing_field_is_said_once_run_was_pressed(answering: Callable[..., S
     assert values["fields"] == {"PanelName": {}, "Symbol": {}, "Brand": {}, "Report": {}}
     opened(session, entered=view.entered, PanelName=PANEL).close()
     view.carry()
-    assert view.values()["advice"] == []  # carried over is no input
+    assert view.values()["advice"] == []  # carried over isn't an input
     view.clear()
     view.press()
     assert texts(view, "PanelName") == ["Required"]

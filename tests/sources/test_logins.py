@@ -419,7 +419,7 @@ def test_a_refusal_of_the_provider_is_said_without_what_was_sent(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """With its code and words; so is one that is no provider, and one that is not there."""
+    """With its code and words; so is one that isn't a provider, and one that is not there."""
     _, url, login_url = urls
     monkeypatch.setenv("CLIENT_SECRET", "c4n4ry-wrong")
     with caplog.at_level(logging.DEBUG):

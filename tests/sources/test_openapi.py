@@ -506,7 +506,7 @@ def test_a_document_that_is_too_large_or_missing_is_refused(
 def test_the_token_goes_where_the_document_says(
     scheme: Any, own: str, sent: tuple[str, str]
 ) -> None:
-    """As a bearer token or in the header of an API key, which is no field."""
+    """As a bearer token or in the header of an API key, which isn't a field."""
     more = (
         {"components": {"securitySchemes": {"s": scheme}}, "security": [{"s": []}]}
         if scheme
@@ -574,14 +574,14 @@ def test_an_operation_may_have_a_server_of_its_own() -> None:
     funcs.own()
     funcs.path()
     assert [one["path"] for one in server.seen] == ["/own", "/v1/v2/path"]
-    # The code of a run allows the server too; %funcs connect can't, so it is no magic.
+    # The code of a run allows the server too; %funcs connect can't, so the magic is left out.
     [python, curl] = snippets.blocks(funcs.own, funcs.own.form(), funcs.where)
     assert "allow_server='https://api.example')" in python["code"]
     assert curl["name"] == "curl"
 
 
 def test_statuses_of_an_operation() -> None:
-    """No content is no rows, a 404 is about the arguments; a GET is sent again, what changes data isn't."""
+    """No content means no rows, a 404 is about the arguments; a GET is sent again, what changes data isn't."""
     server = Server(
         document(
             {"/a": {"get": operation(operationId="look"), "post": operation(operationId="change")}}

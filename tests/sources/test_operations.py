@@ -582,7 +582,7 @@ def test_a_large_file_is_read_while_it_is_sent(api: Api, connected: Any, tmp_pat
 def test_a_file_is_sent_again_only_if_nothing_was_sent(
     api: Api, connected: Any, tmp_path: Path
 ) -> None:
-    """A failure of the server is no reason."""
+    """A failure of the server isn't a reason."""
     run = running(connected, **taking("application/octet-stream"))
     (tmp_path / "x").write_bytes(b"x")
     api.told(503)

@@ -155,7 +155,7 @@ def test_nothing_swept_is_said() -> None:
     "empty", [[], (), np.array([]), pd.Series([], dtype=str), Each(())], ids=row_id
 )
 def test_an_empty_list_is_refused(empty: Any) -> None:
-    """No run would come of it, and silence is no answer."""
+    """No run would come of it, and silence isn't an answer."""
     error = refused(Symbol=empty, PoPLookback=[1, 2])
     assert error.what == "Symbol has no values to sweep: the list is empty."
 

@@ -49,7 +49,7 @@ def values(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def test_a_block_stands_below_the_other_with_its_argument() -> None:
-    """In the order of the runs; what only differs in the length is no other shape."""
+    """In the order of the runs; what only differs in the length isn't another shape."""
     frame = stack(block([{"n": 1}, {"n": 2}]), block([]), block([{"n": 3}]))
     assert values(frame) == [
         {"Symbol": "a", "n": 1},

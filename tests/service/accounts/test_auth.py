@@ -141,7 +141,7 @@ def test_a_token_expires_after_its_hours(auth: Auth) -> None:
         pytest.param(signed({"sub": "eve"}), id="nobody's"),
         pytest.param(with_payload(json.dumps(GOOD | {"sub": 1}).encode()), id="sub is a number"),
         pytest.param(
-            with_payload(json.dumps(GOOD | {"sub": "\ud800"}).encode()), id="sub is no text"
+            with_payload(json.dumps(GOOD | {"sub": "\ud800"}).encode()), id="sub isn't a text"
         ),
         pytest.param(signed({"aud": "other"}), id="wrong aud"),
         pytest.param(signed({"iss": "other"}), id="wrong iss"),

@@ -225,7 +225,7 @@ def test_a_signal_ends_it_with_0(serve: Callable[..., Served], how: int) -> None
     service = serve()
     with httpx.Client(
         timeout=60, base_url=service.address
-    ) as client:  # a connection that is open is no reason to stay
+    ) as client:  # a connection that is open isn't a reason to stay
         assert client.get("/healthz").status_code == 200
         assert service.end(how) == 0
     assert "Stopped." in service.said

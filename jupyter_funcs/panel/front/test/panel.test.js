@@ -413,7 +413,7 @@ test("without trust nothing is saved beside the notebook, and no variable rename
   await close();
 });
 
-test("a cancelled run is said until it is dismissed, and is no error", async () => {
+test("a cancelled run is said until it is dismissed, and isn't an error", async () => {
   const { $, model, close } = await staged("cancelled");
   assert.match(
     $("error").textContent,

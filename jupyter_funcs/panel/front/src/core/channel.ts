@@ -76,7 +76,7 @@ export class Channel {
     this.id += 1;
     const { id } = this;
     if (!isHello) this.asked = Date.now();
-    // A cell that runs holds the replies of some kernels back: that is no silence.
+    // A cell that runs holds the replies of some kernels back: that isn't silence.
     const isExcused = () => this.isBusy() || (isHello && Date.now() - this.heard < limit);
     const silent = () => {
       if (!isHello) void this.hello();

@@ -41,7 +41,7 @@ export const forEach = (field: P.FieldView, values: string[]) => ({
 });
 
 /** What a field holds, with what would fix it in place of what is wrong. */
-export function mended(state: P.FieldState, { use, instead }: P.Message): P.PageValue {
+export function repaired(state: P.FieldState, { use, instead }: P.Message): P.PageValue {
   const values = several(state).map((value) => (value === instead ? use : value));
   if (isEach(state)) return { each: values };
   return Array.isArray(state.value) ? values : use;

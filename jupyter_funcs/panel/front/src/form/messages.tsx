@@ -1,7 +1,7 @@
 import { Icon } from "../core/icons";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { mended } from "./fieldstate";
+import { repaired } from "./fieldstate";
 
 /** An error, or else a warning. */
 export interface FieldMessage extends P.Message {
@@ -45,7 +45,7 @@ export function Messages({ id, field: { name }, state, messages }: MessagesProps
               <button
                 type="button"
                 data-jf={`fix:${name}`}
-                onClick={() => set(name, mended(state, message))}
+                onClick={() => set(name, repaired(state, message))}
               >
                 {message.text.includes("Did you mean") ? "Use it" : `Use ${message.use}`}
               </button>

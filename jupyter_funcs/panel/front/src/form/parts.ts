@@ -8,7 +8,7 @@ export const isWithin = (field: P.FieldView, name: string) =>
 export const rowsOf = ({ value }: P.FieldState) =>
   value && typeof value === "object" && "rows" in value ? value.rows : 0;
 
-/** Whether the parts of a field are shown: it has no variable, and no JSON that is no object. */
+/** Whether the parts of a field are shown: it has no variable, and no JSON that isn't an object. */
 export const hasParts = (field: P.FieldView, state: P.FieldState) =>
   Boolean(field.parts) && ((state.value ?? null) === null || rowsOf(state) > 0);
 

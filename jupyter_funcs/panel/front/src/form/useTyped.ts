@@ -30,7 +30,7 @@ export function useTyped({ field, state }: ControlProps, isPart = isVariable) {
     if (latest.current === begun.current) setDraft(null);
     else if (latest.current !== null) take(latest.current);
   };
-  /** Show a text to change, which is no value until it is. */
+  /** Show a text to change, which isn't a value until it is. */
   const begin = (template: string) => {
     begun.current = template;
     setDraft(template);

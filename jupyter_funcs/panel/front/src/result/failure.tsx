@@ -3,7 +3,7 @@ import { plural } from "../core/format";
 import { Button, Icon } from "../core/icons";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
-import { mended } from "../form/fieldstate";
+import { repaired } from "../form/fieldstate";
 
 type Props = { error: P.ErrorView; earlier: boolean };
 
@@ -32,7 +32,7 @@ function Actions({ error, open, setOpen }: ActionsProps) {
   const { ask, tell, set, submit, live, values } = usePanel();
   const off = live === "gone";
   const fix = (offer: P.ErrorView["fixes"][number]) => {
-    set(offer.field, mended(values?.fields[offer.field] ?? {}, offer));
+    set(offer.field, repaired(values?.fields[offer.field] ?? {}, offer));
     void submit();
   };
   return (
