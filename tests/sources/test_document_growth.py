@@ -6,8 +6,7 @@ import gc
 import json
 import threading
 from functools import cache
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -224,11 +223,12 @@ def test_a_swagger_document_takes_time_in_its_size(kind: str) -> None:
 
 
 def tools(count: int, **schema: Any) -> Callable[[], Catalog]:
-    link = cast("Any", SimpleNamespace(server="tools", name="tools"))
     tool = {"name": "t", "inputSchema": {"type": "object", **schema}}
+    named = [{**tool, "name": f"t{at}"} for at in range(count)]
+    data = json.dumps({"server": "tools", "tools": named, "is_cut": False}).encode()
 
     def read() -> Catalog:
-        catalog = mcp._read(link, [{**tool, "name": f"t{at}"} for at in range(count)], is_cut=False)
+        catalog = mcp._read(None, "tools", data)
         schema_problems(catalog)
         return catalog
 
