@@ -167,6 +167,12 @@ def read(frame: pd.DataFrame, about: str, most: int) -> list[ChartColumn]:
     kinds = pd.Series([dtype.kind for dtype in frame.dtypes], dtype=object)
     taken = np.flatnonzero(kinds.groupby(kinds).cumcount() < most)
     columns = [_column(frame.iloc[:, int(at)].reset_index(drop=True)) for at in taken]
+    facts = frame.attrs.get("funcs", {}).get("columns", {})
+    ratios = {name for name, about_it in facts.items() if about_it.get("adds_up") is False}
+    columns = [
+        replace(column, additive=column.additive and column.name not in ratios)
+        for column in columns
+    ]
     columns.sort(key=lambda column: column.role is Role.MEASURE and bool(column.note))
     if is_in_percent("", about):
         return [replace(column, percent=False) for column in columns]

@@ -57,7 +57,9 @@ class Expression:
         self._quoted: list[str] = []
         plain = _QUOTED.sub(self._hold, text.translate(_SPELT)).strip()
         try:
-            self.result = self._of(ast.parse(plain, mode="eval").body)
+            node = ast.parse(plain, mode="eval").body
+            self.result = self._of(node)
+            self.adds_up = self._adds_up(node)
             is_column = isinstance(self.result.value, pd.Series)
         except ArgumentError:
             raise
@@ -89,6 +91,21 @@ class Expression:
             case ast.Call(func=ast.Name(id=name), args=[first, *rest], keywords=[]):
                 return self._called(name, self._of(first), rest)
         raise ArgumentError("This isn't an expression of columns and numbers.", _SUCH)
+
+    def _adds_up(self, node: ast.AST) -> bool:
+        """Return whether the values can be summed: those of a ratio, a change or a mean can't."""
+        match node:
+            case ast.Name(id=name):
+                return self._column(name).adds_up
+            case ast.UnaryOp(operand=inner) | ast.Call(func=ast.Name(id="abs"), args=[inner, *_]):
+                return self._adds_up(inner)
+            case ast.BinOp(left=left, op=ast.Div(), right=ast.Constant()):
+                return self._adds_up(left)
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() as sign, right=right):
+                columns = [part for part in (left, right) if not isinstance(part, ast.Constant)]
+                is_product = isinstance(sign, ast.Mult)  # an amount times a ratio is an amount
+                return (any if is_product else all)(map(self._adds_up, columns))
+        return False
 
     def _column(self, name: str) -> TableColumn:
         if name.startswith("_quoted_"):
@@ -205,22 +222,37 @@ def pivot(columns: Columns, wish: Pivot) -> Pivoted:
 
 def _axes(keys: list[str], columns: Columns, wish: Pivot) -> tuple[list[str], str]:
     """Return the columns that name the rows, and the one whose values become columns, if any."""
-    # Only the columns that may be chosen are factorized: that takes long.
-    # Times come last, and among them dates, of which there are more.
-    keys = sorted(keys, key=lambda name: (columns[name].is_time, columns[name].type == "date"))
-    varying = (name for name in keys if columns[name].distinct > 1)
-    rows = list(dict.fromkeys(wish.rows)) or [next(varying, keys[0])]
+    rows = list(dict.fromkeys(wish.rows))
     across = wish.columns
-    if across is None:
-        times = (name for name in keys if columns[name].is_time and name not in rows)
-        few = (name for name in times if 1 < columns[name].distinct <= _USUALLY_ACROSS)
-        across = next(few, "")
+    if not rows or across is None:
+        usual, beside = _usual_axes(keys, columns)
+        rows = rows or [usual]
+        if across is None:
+            across = next((name for name in (beside, usual) if name not in rows), "")
     if across in {"", *rows}:
         return rows, ""
     if columns[across].distinct > _MOST_ACROSS:
         count = plural(columns[across].distinct, "value")
         raise ArgumentError(f"{quote(across)} has {count}.", "Use it for rows.")
     return rows, across
+
+
+def _usual_axes(keys: list[str], columns: Columns) -> tuple[str, str]:
+    """Return a column for rows and one for columns: a few periods go down, beside a label that varies."""
+    # Only the columns that may be chosen are factorized: that takes long. Among the times dates come last.
+    times = sorted(
+        (name for name in keys if columns[name].is_time), key=lambda at: columns[at].type == "date"
+    )
+    time = next((name for name in times if columns[name].distinct > 1), "")
+    labels = (name for name in keys if not columns[name].is_time and columns[name].type != "bool")
+    label = next((name for name in labels if columns[name].distinct > 1), "")
+    if not time or not label:
+        return time or label or keys[0], ""
+    if columns[time].distinct > _USUALLY_ACROSS:
+        return label, ""
+    if columns[label].distinct > _USUALLY_ACROSS:
+        return label, time
+    return time, label
 
 
 def _hows(measure: str, adding: Sequence[str], parts: Sequence[str]) -> list[str]:

@@ -164,14 +164,19 @@ class TableView:
         if not name or name in self.flat.columns:
             what = f"There is a column {quote(name)}." if name else "The column has no name."
             raise ArgumentError(what, "Choose another name.")
-        values = Expression(step.expression, self._by_name()).result
+        expression = Expression(step.expression, self._by_name())
+        values = expression.result
+        frame = self.flat.assign(**{name: values.value})
+        if not expression.adds_up:
+            facts = frame.attrs.setdefault("funcs", {}).setdefault("columns", {})
+            facts[name] = {"adds_up": False}
 
         def source(variable: str) -> Code:
             lines, variable = self._coded(TableQuery(), variable)
             assigned = f"**{{{literal(name)}: {values.code.replace(FRAME, variable)}}}"
             return lines, f"{variable}.assign({assigned})"
 
-        return TableView(self.flat.assign(**{name: values.value}), self._about, source)
+        return TableView(frame, self._about, source)
 
     def _pivot(self, wish: Pivot) -> TableView:
         columns = self._by_name()
@@ -457,6 +462,7 @@ class TableView:
                 column.role = self.pivoted.measure
             facts = self._facts.get(str(column.data.name), {})
             unit = f"Unit: {facts['unit']}" if facts.get("unit") else ""
+            column.is_amount = facts.get("adds_up", True)
             column.about = "\n".join(filter(None, [facts.get("description"), unit]))
             self._columns[at] = column
         return self._columns[at]

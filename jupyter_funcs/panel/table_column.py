@@ -98,6 +98,7 @@ class TableColumn:
     """A column of a flat frame; `ref` is the code of its values, `role` names them, and `about` is of the catalog."""
 
     about = ""
+    is_amount = True  # unless the frame's attrs say that its values don't add up
 
     def __init__(self, data: Series, at: int, about: str, keep: Keep) -> None:
         self.at = at
@@ -163,7 +164,8 @@ class TableColumn:
 
     @property
     def adds_up(self) -> bool:
-        return self.type in {"money", "count", "number"} and adds_up(self.role)
+        is_number = self.type in {"money", "count", "number"}
+        return self.is_amount and is_number and adds_up(self.role)
 
     def cell(self, value: Any) -> str | None:
         """Return a value as the table shows it; `None` if it is empty."""

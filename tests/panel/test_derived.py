@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.frames.roles import read
 from jupyter_funcs.panel.requests import Computed, OneOf, Pivot, Range, Sort, TableQuery
 from jupyter_funcs.panel.table import TableView
 from tests.panel.test_table import run
@@ -101,16 +102,74 @@ def pivoted(**wish: Any) -> tuple[dict[str, Any], list[list[str | None]]]:
 
 
 def test_a_pivot_is_chosen_by_the_roles_of_the_columns() -> None:
-    """Names in rows, periods in columns and in their order, and the sum of the first measure that adds up."""
+    """A few periods in rows and in their order, names in columns, and the sum of the first measure that adds up."""
     chosen, rows = pivoted()
-    assert (chosen["rows"], chosen["columns"]) == (["Symbol"], "PeriodLabel")
+    assert (chosen["rows"], chosen["columns"]) == (["PeriodLabel"], "Symbol")
     assert (chosen["measure"], chosen["how"]) == ("Spend", "sum")
-    assert rows == [["A", "10.00", "30.00"], ["B", "20.00", "10.00"]]
+    assert rows == [["FQ4 2023", "10.00", "20.00"], ["FQ1 2024", "30.00", "10.00"]]
     shape = TableView(SALES).made([Pivot()]).shape()
-    assert [column["name"] for column in shape["table"]["columns"]] == [
-        *("Symbol", "FQ4 2023", "FQ1 2024")
-    ]
-    assert shape["table"]["page"]["sums"] == {"1": "30.00", "2": "40.00"}
+    assert [column["name"] for column in shape["table"]["columns"]] == ["PeriodLabel", "A", "B"]
+    assert shape["table"]["page"]["sums"] == {"1": "40.00", "2": "30.00"}
+
+
+PERIODS = pd.DataFrame({
+    "PeriodLabel": ["FQ1 2024", "FQ2 2024", "FQ3 2024"],
+    "PeriodStartDate": pd.to_datetime(["2024-01-01", "2024-04-01", "2024-07-01"]),
+    "PeriodEndDate": pd.to_datetime(["2024-03-31", "2024-06-30", "2024-09-30"]),
+    "IsCurrentQuarter": [False, False, True],
+    "Symbol": ["A", "A", "A"],
+    "Spend": [1.0, 2.0, 3.0],
+})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("frame", "rows", "across"),
+    [
+        pytest.param(PERIODS, "PeriodLabel", "", id="one company"),
+        pytest.param(PERIODS.assign(Symbol=list("ABC")), "PeriodLabel", "Symbol", id="several"),
+        pytest.param(PERIODS.drop(columns=["PeriodLabel"]), "PeriodStartDate", "", id="dates alone"),
+        pytest.param(PERIODS[["IsCurrentQuarter", "Symbol", "Spend"]], "IsCurrentQuarter", "", id="nothing else"),
+        pytest.param(
+            pd.DataFrame({"Day": pd.date_range("2024", periods=30), "Region": list("abc") * 10, "Spend": 1.0}),
+            "Region", "", id="many days",
+        ),
+    ],
+)  # fmt: skip
+def test_a_pivot_begins_with_one_time_and_what_varies_beside_it(
+    frame: pd.DataFrame, rows: str, across: str
+) -> None:
+    """Never with a flag or a constant where there is more, nor with a second time, which only makes a diagonal."""
+    chosen = TableView(frame).made([Pivot()]).shape()["pivot"]
+    assert (chosen["rows"], chosen["columns"]) == ([rows], across)
+
+
+@pytest.mark.parametrize(
+    ("expression", "adds_up"),
+    [
+        ("Spend / Transactions", False),
+        ("Spend / Transactions * 100", False),
+        ("share(Spend) * 100", False),
+        ("change(Spend)", False),
+        ("rolling(Spend, 2)", False),
+        ("log(Spend)", False),
+        ("Spend > 5", False),
+        ("`Spend Growth` * 100", False),
+        ("Spend - Transactions", True),
+        ("-abs(Spend) / 1000", True),
+        ("Transactions * `Spend per Transaction`", True),
+    ],
+)
+def test_what_is_computed_is_summed_only_if_it_adds_up(expression: str, adds_up: bool) -> None:
+    """Below the table, in a pivot and in a chart, whatever its name; a ratio of sums stays one."""
+    table = TableView(SALES).made([Computed("ticket", expression)])
+    at = len(SALES.columns)
+    assert (str(at) in table.shape()["table"]["page"]["sums"]) is adds_up
+    shape = table.made([Pivot(["Symbol"], "", "ticket")]).shape()
+    assert ("sum" in shape["pivot"]["hows"]) is adds_up
+    if expression == "Spend / Transactions":
+        assert shape["pivot"]["how"] == "ratio"
+    drawn = {column.name: column.additive for column in read(table.flat, "", 20)}
+    assert drawn["ticket"] is adds_up
 
 
 def test_a_period_and_its_part_are_not_counted_twice() -> None:
@@ -141,7 +200,7 @@ def test_what_does_not_add_up_is_never_added(
     measure: str, how: str, hows: list[str], cells: list[str]
 ) -> None:
     """A ratio whose parts are there is computed of their sums; growth is averaged. Neither has sums below it."""
-    chosen, rows = pivoted(measure=measure, how="sum")
+    chosen, rows = pivoted(rows=["Symbol"], columns="PeriodLabel", measure=measure, how="sum")
     assert (chosen["how"], chosen["hows"]) == (how, hows)
     assert rows[0] == ["A", *cells]
     shape = TableView(SALES).made([Pivot(measure=measure)]).shape()
