@@ -146,11 +146,14 @@ class Choices:
             self._near[text] = self._alike(text)[:_MOST]
         return self._near[text]
 
+    def _compared(self, text: str) -> list[Choice]:
+        if len(self.listed) <= _MOST_COMPARED:
+            return self.listed
+        first = text[:1].casefold()
+        return [choice for choice in self.listed if choice.value[:1].casefold() == first]
+
     def _alike(self, text: str) -> list[str]:
-        compared = self.listed
-        if len(compared) > _MOST_COMPARED:
-            first = text[:1].casefold()
-            compared = [choice for choice in compared if choice.value[:1].casefold() == first]
+        compared = self._compared(text)
         alike = [choice.value for choice in compared if folded(choice.value) == folded(text)]
         tickers = [self._ticker(choice.value) for choice in compared]
         if alike or folded(text) in map(folded, tickers):

@@ -372,6 +372,20 @@ def listing_args(
     return args, missing
 
 
+def _bounds(
+    declared: Declaration, name: str, text: str, kind: Kind
+) -> tuple[float | None, float | None]:
+    if declared.bounds == NO_BOUNDS and kind in {Kind.INTEGER, Kind.NUMBER}:
+        return descriptions.read_bounds(name, text, whole=kind is Kind.INTEGER)
+    return declared.bounds
+
+
+def _is_required(param: Param, rule: descriptions.Rule | None, *, marked: bool) -> bool:
+    if param.required is None:  # no other sentence switches the flag of a listing off
+        return marked and rule is None
+    return param.required and not (rule and rule[2])
+
+
 def _read(
     param: Param,
     identifier: str,
@@ -391,13 +405,8 @@ def _read(
     options, default = _options_and_default(declared, own, own_text, spelt)
     kind, how = _kind(param.name, own_text, options, own)
     rule = descriptions.read_rule(param.name, text[: descriptions.LONGEST_PROSE], spelt, places)
-    bounds = declared.bounds
-    if bounds == NO_BOUNDS and kind in {Kind.INTEGER, Kind.NUMBER}:
-        bounds = descriptions.read_bounds(param.name, own_text, whole=kind is Kind.INTEGER)
+    bounds = _bounds(declared, param.name, own_text, kind)
     source = descriptions.read_source(text)
-    required = param.required and not (rule and rule[2])
-    if param.required is None:  # no other sentence switches the flag of a listing off
-        required = marked and rule is None
     parts = {
         "required": marked,
         "options": options,
@@ -412,7 +421,7 @@ def _read(
         kind=kind,
         label=_label(param.name),
         help=shown,
-        required=bool(required),
+        required=_is_required(param, rule, marked=marked),
         default=default,
         options=options,
         source=source or _SOURCES_BY_KIND.get(kind),

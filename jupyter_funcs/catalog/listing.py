@@ -323,11 +323,7 @@ class Catalog:
         typed = [*filter(None, map(folded, words.split()))]
         told = [word for word in dict.fromkeys(typed) if word not in _FILLERS] or typed
         wanted = [*map(self._meant, told)]
-        # Which of the words each function contains, in any of their forms.
-        hits = [
-            [any(word in name or word in texts for word in words) for words in wanted]
-            for name, texts in self.search_texts
-        ]
+        hits = self._hits(wanted)
         most = max(map(sum, hits), default=0)
         if 2 * most < len(wanted):
             return []
@@ -353,6 +349,13 @@ class Catalog:
         if len(places) < _ENOUGH and not any(map(is_named, places)):
             places = [at for at, hit in enumerate(hits) if 2 * sum(hit) >= len(wanted)]
         return [*map(self.functions.__getitem__, sorted(places, key=place))]
+
+    def _hits(self, wanted: Sequence[Sequence[str]]) -> list[list[bool]]:
+        """Return for each function which of the words it contains, in any of their forms."""
+        return [
+            [any(word in name or word in texts for word in words) for words in wanted]
+            for name, texts in self.search_texts
+        ]
 
     def add_synonyms(self, synonyms: Mapping[str, Sequence[str]]) -> None:
         """Search for other words, too, where one of these is searched."""
@@ -485,6 +488,10 @@ def _other_kind(document: Any) -> str:
     return next((kind for key, kind in _KINDS_BY_KEY.items() if key in keys), "")
 
 
+def _has_params(entry: JsonObject) -> bool:
+    return isinstance(entry.get("params"), list)
+
+
 def _entries(listing: object) -> list[Any]:
     """Return an array, or the one array of function-like objects under any key of an object, or two keys deep."""
     if isinstance(listing, list):
@@ -496,11 +503,7 @@ def _entries(listing: object) -> list[Any]:
         arrays += filter(_is_array, values)
         named = [array for array in arrays if any(map(_has_name, array))]
         # Groups have names too, but no parameters.
-        with_params = [
-            array
-            for array in named
-            if any(isinstance(entry.get("params"), list) for entry in array)
-        ]
+        with_params = [array for array in named if any(map(_has_params, array))]
         for few in (named, with_params):
             if len(few) == 1:
                 return few[0]

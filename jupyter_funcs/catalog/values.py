@@ -322,17 +322,21 @@ def accept(field: Field, value: Any, *, validate: bool = True, hints: bool = Tru
             value = _read_entered(field, value)
         if not (validate and field.is_declared()):
             return _as_given(field, value)
-        if value is None and takes(field, None):
-            return None
-        if field.is_json:
-            return _as_json(field, value)
-        if field.is_list:
-            return [_single(field, item, hints=hints) for item in items_of(field, value)]
-        return _single(field, value, hints=hints)
+        return _as_declared(field, value, hints=hints)
     except WrongValueError:
         raise
     except Exception:  # noqa: BLE001  # any object may be set, even one that fails when inspected
         raise WrongValueError(f"does not take {quote(value)} ({type(value).__name__}).") from None
+
+
+def _as_declared(field: Field, value: Any, *, hints: bool) -> Any:
+    if value is None and takes(field, None):
+        return None
+    if field.is_json:
+        return _as_json(field, value)
+    if field.is_list:
+        return [_single(field, item, hints=hints) for item in items_of(field, value)]
+    return _single(field, value, hints=hints)
 
 
 def _read_entered(field: Field, text: Entered) -> Any:

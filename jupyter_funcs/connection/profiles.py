@@ -188,11 +188,16 @@ def resolve(  # noqa: PLR0913  # what `connect` takes
     if connection is None:
         return None
     connection = replace(connection, **passed, allow_http=allow_http or connection.allow_http)
+    _note_plain(connection)
+    return connection
+
+
+def _note_plain(connection: Connection) -> None:
+    """Refuse to send a secret unencrypted, or warn that others can read what is sent."""
     for address in filter(is_plain, (connection.base_url, connection.allow_server)):
         if connection.has_secrets and not connection.allow_http:
             raise unencrypted(address)
         warn(f"{address} is not encrypted: others on the way can read and change what is sent.")
-    return connection
 
 
 def _passed(token: str | Callable[[], str] | None, api_key: str | None) -> TokenSource | None:
@@ -724,6 +729,14 @@ def _source(token: str | Callable[[], str] | TokenSource, secret: str) -> TokenS
     return source
 
 
+def _netloc(host: str, port: int | None) -> str:
+    if ":" in host:
+        host = f"[{host}]"
+    if port:
+        return f"{host}:{port}"
+    return host
+
+
 def _normalized(url: str, *, exact: bool = False) -> str:
     """Return an address without its query and final slash; with both, if it must be `exact`."""
     url = url.strip()
@@ -744,10 +757,7 @@ def _normalized(url: str, *, exact: bool = False) -> str:
     if parts.scheme not in {"http", "https"} or not host or not url.isprintable() or " " in url:
         shown = "This" if "@" in url else quote(url)  # it may contain a password
         raise ConfigError(f"{shown} is not the address of a service.", "Write it as https://host.")
-    if ":" in host:
-        host = f"[{host}]"
-    if port:
-        host = f"{host}:{port}"
+    host = _netloc(host, port)
     if exact and parts.path != "/":
         return urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
     return f"{parts.scheme}://{host}{parts.path.rstrip('/')}"

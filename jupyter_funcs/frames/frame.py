@@ -383,12 +383,15 @@ class ListedReply:
             return page_at(document, self.path, rows)
         return None
 
+    def _is_listed(self, table: Table, page: Page, *, in_envelope: bool) -> bool:
+        is_as_listed = in_envelope or isinstance(page.rows, dict) == self.is_record
+        return is_as_listed and page.path == self.path and table.shape in _LISTED
+
     def fitted(
         self, table: Table, page: Page, *, in_envelope: bool
     ) -> tuple[Table, dict[str, Listed]]:
         """Return a table without what its columns stand for, and their types; none if it isn't the declared one."""
-        is_as_listed = in_envelope or isinstance(page.rows, dict) == self.is_record
-        if not (is_as_listed and page.path == self.path and table.shape in _LISTED):
+        if not self._is_listed(table, page, in_envelope=in_envelope):
             return table, {}
         named = dict(zip(table.names, table.columns, strict=True))
         empty = {name for name in self.objects & named.keys() if named[name].kind == "null"}

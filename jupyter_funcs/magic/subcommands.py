@@ -255,26 +255,29 @@ def _printed_or_returned(value: Any, text: str, line: Line) -> Any:
     return None
 
 
-def panel(line: Line) -> Any:
-    from IPython.display import display
-
+def _opened(line: Line, output: Any) -> Any:
     from jupyter_funcs.panel.panel import Panel
 
-    is_waiting = line.options.wait
-    output = line.options.run and line.options.output
     if line.words:
         function, values = _function_and_values(line)
-        opened = Panel(line.session, function, function.form(**values), output=output or "")
-    elif line.cell is not None and line.cell.strip():
+        return Panel(line.session, function, function.form(**values), output=output or "")
+    if line.cell is not None and line.cell.strip():
         raise ArgumentError(
             "The cell has arguments, but the line names no function.", "Write %%funcs panel NAME."
         )
-    elif is_waiting:
+    if line.options.wait:
         raise ArgumentError(
             "--wait needs a function's name, and values to run it with.", LIST_FUNCTIONS
         )
-    else:
-        opened = line.session.panel()
+    return line.session.panel()
+
+
+def panel(line: Line) -> Any:
+    from IPython.display import display
+
+    is_waiting = line.options.wait
+    output = line.options.run and line.options.output
+    opened = _opened(line, output)
     if type(line.sessions.shell).__name__ == _TERMINAL and not is_waiting:
         print(_NO_PANEL)
     opened.recipe = "df = %funcs result"
