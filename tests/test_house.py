@@ -40,11 +40,11 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 326_500,
+    "tokens": 327_230,
     "tokens a line": 6.43,
     "characters a code line": 36.6,
     "percent of lines over 100": 0.9,
-    "conditional expressions per 1,000": 19.0,
+    "conditional expressions per 1,000": 17.9,
     "nested ones per 1,000": 0.0,
     "tuple assignments per 1,000": 0.1,
     "vague names": 8,

@@ -239,13 +239,12 @@ def _axes(keys: list[str], columns: Columns, wish: Pivot) -> tuple[list[str], st
 
 def _usual_axes(keys: list[str], columns: Columns) -> tuple[str, str]:
     """Return a column for rows and one for columns: a few periods go down, beside a label that varies."""
-    # Only the columns that may be chosen are factorized: that takes long. Among the times dates come last.
-    times = sorted(
-        (name for name in keys if columns[name].is_time), key=lambda at: columns[at].type == "date"
-    )
-    time = next((name for name in times if columns[name].distinct > 1), "")
-    labels = (name for name in keys if not columns[name].is_time and columns[name].type != "bool")
-    label = next((name for name in labels if columns[name].distinct > 1), "")
+    times = [name for name in keys if columns[name].is_time]
+    dates_last = sorted(times, key=lambda name: columns[name].type == "date")
+    time = _first_varying(dates_last, columns)
+    is_flag = {name: columns[name].type == "bool" for name in keys}
+    labels = [name for name in keys if name not in times and not is_flag[name]]
+    label = _first_varying(labels, columns)
     if not time or not label:
         return time or label or keys[0], ""
     if columns[time].distinct > _USUALLY_ACROSS:
@@ -253,6 +252,11 @@ def _usual_axes(keys: list[str], columns: Columns) -> tuple[str, str]:
     if columns[label].distinct > _USUALLY_ACROSS:
         return label, time
     return time, label
+
+
+def _first_varying(names: Sequence[str], columns: Columns) -> str:
+    """Return the first column whose values differ; the others aren't factorized, which takes long."""
+    return next((name for name in names if columns[name].distinct > 1), "")
 
 
 def _hows(measure: str, adding: Sequence[str], parts: Sequence[str]) -> list[str]:
