@@ -86,6 +86,9 @@ def test_a_column_is_computed_and_a_pivot_made_of_it(open_notebook: Callable[...
     expect(at(page, "sort:Spend per Order")).to_be_visible()
 
     pick(page, "pivot")
+    expect(at(page, "sort:North")).to_be_visible()
+    at(page, "pivot-row:0").select_option("Region")
+    at(page, "pivot-columns").select_option("PeriodLabel")
     expect(at(page, "sort:FQ4 2024")).to_be_visible()
     expect(page.locator('[data-jf="grid"] [aria-rowindex="2"]')).to_contain_text("North4,200.00")
     at(page, "pivot-measure").select_option("Spend per Order")
