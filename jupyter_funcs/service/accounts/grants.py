@@ -92,15 +92,17 @@ class Grants:
     def name_of(self, login: str) -> str | None:
         """Return the name of the user with a name or email, disabled or not."""
         rows = self._database.read(
-            "SELECT name FROM users WHERE folded = ?1 OR folded_email = ?1", folded(login)
+            "SELECT name FROM users WHERE folded = ? OR folded_email = ?",
+            folded(login),
+            folded(login),
         )
         return rows[0][0] if rows else None
 
     def user_of_password(self, login: str, password: str) -> User | None:
         """Return the user of an email or name and a password; equally slow where the user is unknown."""
         query = """SELECT password, id, name FROM users
-            WHERE (folded = ?1 OR folded_email = ?1) AND NOT is_disabled"""
-        rows = self._database.read(query, folded(login))
+            WHERE (folded = ? OR folded_email = ?) AND NOT is_disabled"""
+        rows = self._database.read(query, folded(login), folded(login))
         stored, *user = rows[0] if rows else (None,)
         is_right, renewed = passwords.verified(password, stored)
         if renewed:
@@ -397,8 +399,9 @@ def _organisation_id(sql: sqlite3.Connection, name: str) -> int:
 def _refuse_duplicate(sql: sqlite3.Connection, login: str) -> None:
     """Raise `SetupError` for a name or email that another user has: one could log in as the other."""
     row = sql.execute(
-        "SELECT name, folded = ?1 FROM users WHERE folded = ?1 OR folded_email = ?1",
-        [folded(login)],
+        """SELECT name, folded = :login FROM users
+        WHERE folded = :login OR folded_email = :login""",
+        {"login": folded(login)},
     ).fetchone()
     if row:
         name, is_name = row

@@ -112,8 +112,8 @@ class KeptRecords:
 
     def of_user(self, user: int, state: str | None, since: float) -> list[KeptRun]:
         """Return a user's runs, the newest first."""
-        condition = """r.user = ?1 AND (?2 IS NULL OR r.state = ?2) AND r.made >= ?3
-            ORDER BY r.number DESC LIMIT ?4"""
+        condition = """r.user = ? AND r.state = coalesce(?, r.state) AND r.made >= ?
+            ORDER BY r.number DESC LIMIT ?"""
         return self._runs(condition, user, state, since, _MOST_LISTED)
 
     def position(self, run: KeptRun) -> int:
@@ -203,8 +203,9 @@ class KeptRecords:
                 if run.owner not in ended:
                     continue
                 state, note = self._after(run, safe)
-                values = (state, self._owner, note, time.time(), self._days, run.number)
-                sql.execute(_TAKE_OVER if state == WAITING else _SETTLE, values)
+                about = {"state": state, "owner": self._owner, "note": note, "number": run.number}
+                times = {"now": time.time(), "kept": self._days}
+                sql.execute(_TAKE_OVER if state == WAITING else _SETTLE, about | times)
                 if state == WAITING:
                     started.append(run)
         remove_abandoned(self._folder.glob("*.lock"))
@@ -321,11 +322,11 @@ _ANNOUNCE = """UPDATE kept_runs
 _END = """UPDATE kept_runs SET state = ?, ended = ?, size = ?, note = ?,
     expires = (SELECT now FROM kept_clock) + ? WHERE number = ?"""
 # The file that a row tells of may not have come.
-_SETTLE = """UPDATE kept_runs SET state = ?1, owner = ?2, note = ?3, ended = ?4,
-    size = CASE WHEN ?1 IN ('done', 'failed') THEN size END,
-    expires = (SELECT now FROM kept_clock) + ?5 WHERE number = ?6"""
-_TAKE_OVER = """UPDATE kept_runs SET state = ?1, owner = ?2, note = ?3, began = NULL, status = NULL,
-    size = NULL WHERE number = ?6"""
+_SETTLE = """UPDATE kept_runs SET state = :state, owner = :owner, note = :note, ended = :now,
+    size = CASE WHEN :state IN ('done', 'failed') THEN size END,
+    expires = (SELECT now FROM kept_clock) + :kept WHERE number = :number"""
+_TAKE_OVER = """UPDATE kept_runs SET state = :state, owner = :owner, note = :note, began = NULL,
+    status = NULL, size = NULL WHERE number = :number"""
 # A clock of its own, which neither jumps nor goes back: results aren't deleted early because the system's does.
 _TICK = """UPDATE kept_clock SET wall = :wall,
     now = now + min(max(:wall - wall, 0), :step)"""

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import re
 import signal
 import sqlite3
 import stat
@@ -14,6 +15,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,7 +36,6 @@ from tests.service.conftest import at_once, python
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 PASSWORD = "correct horse"
 
@@ -839,3 +840,14 @@ def test_users_and_assets_are_found_fast_enough_for_the_event_loop(tmp_path: Pat
         grants.add_user(f"user {number}", organisation="o")
     assert 0 < steps() <= few + 10
     grants.close()
+
+
+def test_no_placeholder_of_sql_has_a_number() -> None:
+    """Python 3.12 warns of ``?1`` beside a sequence of values, and 3.14 refuses it."""
+    package = Path(demo.__file__).parents[2]
+    numbered = [
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if re.search(r"(?:=|IN|LIMIT|\+) \?[1-9]", path.read_text("utf-8"))
+    ]
+    assert numbered == []
