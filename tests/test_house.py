@@ -40,7 +40,7 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 327_230,
+    "tokens": 327_666,
     "tokens a line": 6.43,
     "characters a code line": 36.6,
     "percent of lines over 100": 0.9,
@@ -48,7 +48,7 @@ CEILINGS = {
     "nested ones per 1,000": 0.0,
     "tuple assignments per 1,000": 0.1,
     "vague names": 8,
-    "complexity": 18,
+    "complexity": 12,
     "modules": 178,
     "modules in a folder": 15,
     "entries at the top": 16,

@@ -189,12 +189,11 @@ class Choices:
             )
             return begins.index(True)
 
-        hits = [
-            choice
-            for choice in self.listed
-            if all(word in " ".join(choice).casefold() for word in words)
-        ]
-        return sorted(hits, key=place)
+        def is_hit(choice: Choice) -> bool:
+            text = " ".join(choice).casefold()
+            return all(word in text for word in words)
+
+        return sorted(filter(is_hit, self.listed), key=place)
 
     def pasted(self, text: str, kind: Kind) -> tuple[list[str], list[str]]:
         """Return the values of a pasted column, row or list, and what is not among the choices."""

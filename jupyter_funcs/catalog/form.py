@@ -492,12 +492,7 @@ class Form:
                 args[field.name] = value
 
     def take(
-        self,
-        field: Field,
-        entry: Any,
-        variables: Values,
-        args: Args,
-        errors: Messages,
+        self, field: Field, entry: Any, variables: Values, args: Args, errors: Messages
     ) -> None:
         """Add the argument of a field, if any value is valid, and the errors of its values and its parts."""
         wrong = {}
@@ -515,12 +510,7 @@ class Form:
                 errors[name] = [text]
 
     def _convert(
-        self,
-        field: Field,
-        entry: Any,
-        variables: Values,
-        args: Args,
-        errors: Messages,
+        self, field: Field, entry: Any, variables: Values, args: Args, errors: Messages
     ) -> None:
         """Add the argument of a field, if any value is valid, and the errors of several values."""
         if not isinstance(entry, Each):

@@ -288,7 +288,7 @@ class _TolerantDecoder:
             parse_int=self.integer,
             parse_float=self.number,
             parse_constant=constants.append,  # it returns None
-            object_pairs_hook=self.object,
+            object_pairs_hook=self.object if self.strict else None,
         )
         try:
             value = decoder.decode(document)
@@ -366,7 +366,7 @@ class _TolerantDecoder:
 
     def object(self, pairs: list[tuple[str, Any]]) -> JsonObject:
         value = dict(pairs)
-        if self.strict and len(value) < len(pairs):
+        if len(value) < len(pairs):
             twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
             raise ProtocolError(
                 f"The {self.what} contains the key {quote(twice)} twice in one object.", TRY_AGAIN

@@ -164,7 +164,7 @@ def _lines(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
     for value, label in _marks(view["x"], (right - left) // 110):
         yield _text(left + (value - xs[0]) * across, height - 6, label, "middle", 16)
     for line in sorted(lines, key=lambda line: line["colour"] >= 0):  # grey lines below the others
-        colour = _colours()[line["colour"] % COLOURS] if line["colour"] >= 0 else ""
+        colour = _colour(line)
         yield _DRAWN[view["kind"]](
             _points(line, xs, scale.floor), place, colour, xs[-1] - xs[-2] if len(xs) > 1 else 0
         )
@@ -172,6 +172,10 @@ def _lines(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
             y = _TOP + 16 * named.index(line)
             sample = f'<path d="M{right + 12} {y}h14" stroke="{colour}" stroke-width="1.75"/>'
             yield f"{sample}{_text(right + 32, y + 4, line['name'], longest=18)}"
+
+
+def _colour(line: Json) -> str:
+    return _colours()[line["colour"] % COLOURS] if line["colour"] >= 0 else ""
 
 
 def _marks(axis: Json, most: float) -> list[tuple[float, str]]:

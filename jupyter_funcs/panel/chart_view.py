@@ -110,7 +110,8 @@ class Points:
         self, plan: Plan, ranked: Callable[[ChartColumn], Sequence[str]], rows: Any
     ) -> None:
         """Read the columns of the rows, and count those without a value."""
-        if plan.to_date and not (plan.to_date.data.iloc[rows] == plan.keeps).any():
+        self._keeps = plan.keeps
+        if plan.to_date and not (plan.to_date.data.iloc[rows] == self._keeps).any():
             plan = replace(plan, to_date=None)
         self.plan = plan
         self.drawn = rows
@@ -150,7 +151,7 @@ class Points:
         values |= {column.name: column.filled for column in self.apart.values()}
         data = Coded(pd.DataFrame(values, copy=False).iloc[self.drawn], "data")
         if plan.to_date:
-            data = self.do("data", data[data[plan.to_date.name] == plan.keeps])
+            data = self.do("data", data[data[plan.to_date.name] == self._keeps])
         return data
 
     @property
@@ -245,14 +246,16 @@ class Points:
     def _columns(self) -> Json:
         """Return the columns of the table, as an option of ``pivot_table``."""
         names = [column.name for column in self.apart.values()]
-        return {"columns": names if len(names) > 1 else names[0]} if names else {}
+        if not names:
+            return {}
+        return {"columns": names if len(names) > 1 else names[0]}
 
     def _take(self, data: Coded) -> None:
         """Take each row as a point, of many every so many."""
         every = -(-len(data.value) // _MOST_DOTS)
         if every > 1:
             data = self.do("data", data.iloc[::every])
-            self.notes.append(f"One row of {every:,} is drawn.")
+            self.notes.append(f"One row in every {every:,} is drawn.")
         data = self._largest(data)
         columns = [self.plan.x, self.plan.y, *self.apart.values()]
         self.set(data[[column.name for column in columns if column]].reset_index(drop=True))
@@ -434,7 +437,7 @@ class Points:
             notes.append(f"The {plan.how} over {listed(plan.over, 'and')}{how}.")
         if plan.to_date:
             name = plan.to_date.name
-            is_whole = plan.keeps == "False"
+            is_whole = self._keeps == "False"
             notes.append(
                 f"{name} rows are left out." if is_whole else f"Only {name} rows are drawn."
             )

@@ -242,10 +242,9 @@ def _usual_axes(keys: list[str], columns: Columns) -> tuple[str, str]:
     times = [name for name in keys if columns[name].is_time]
     dates_last = sorted(times, key=lambda name: columns[name].type == "date")
     time = _first_varying(dates_last, columns)
-    is_flag = {name: columns[name].type == "bool" for name in keys}
-    labels = [name for name in keys if name not in times and not is_flag[name]]
+    labels = [name for name in keys if name not in times and columns[name].type != "bool"]
     label = _first_varying(labels, columns)
-    if not time or not label:
+    if not (time and label):
         return time or label or keys[0], ""
     if columns[time].distinct > _USUALLY_ACROSS:
         return label, ""

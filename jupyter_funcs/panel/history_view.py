@@ -378,7 +378,7 @@ def _charts(frames: list[pd.DataFrame], compared: Json, runs: list[Run]) -> Json
         if not _are_alike(before, after, kind):
             continue
         old, new = map(_by_place, views)
-        places = _in_order([*(old | new)])
+        places = _in_order([*(old | new)], before["x"])
         if kind == "bar":
             rows = [[place, old.get(place), new.get(place)] for place in places[:_MOST_TOTALS]]
             title = {name: before[name] for name in ("title", "unit", "format")}
@@ -404,9 +404,9 @@ def _by_place(view: Json) -> dict[Any, Any]:
     return dict(zip(axis[_places_of(axis)], view["series"][0]["values"], strict=True))
 
 
-def _in_order(places: list[Any]) -> list[Any]:
+def _in_order(places: list[Any], axis: Json) -> list[Any]:
     """Return times and periods in order, and categories as they are."""
-    if isinstance(places[0], float):
+    if axis["type"] == "time":
         return sorted(places)
     return [places[at] for at in order_of_periods(places)] or places
 

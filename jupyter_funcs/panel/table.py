@@ -168,8 +168,8 @@ class TableView:
         values = expression.result
         frame = self.flat.assign(**{name: values.value})
         if not expression.adds_up:
-            facts = frame.attrs.setdefault("funcs", {}).setdefault("columns", {})
-            facts[name] = {"adds_up": False}
+            facts = {**self._facts, name: {"adds_up": False}}
+            frame.attrs["funcs"] = {**frame.attrs.get("funcs", {}), "columns": facts}
 
         def source(variable: str) -> Code:
             lines, variable = self._coded(TableQuery(), variable)

@@ -8,7 +8,6 @@ from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -491,10 +490,8 @@ class TableColumn:
             texts += [value["text"] for value in shown["top"]]
             if self.kind == "date":
                 texts.append("2025-12 – 2025-12")
-            elif self.type in {
-                "money",
-                "count",
-            }:  # a sum that is cut would look like another number
+            elif self.type in {"money", "count"}:
+                # A sum that is cut would look like another number.
                 texts.append(f"{self.sum(self.data)} ")
         # Capital letters are wide.
         longest = max(len(text) + sum(map(str.isupper, text)) / 5 for text in texts if text)
@@ -511,11 +508,13 @@ class TableColumn:
 
 def total_facts(columns: Sequence[TableColumn], rows: Any) -> Facts:
     """Return the sum, mean and range of the numbers of columns of one type, computed exactly."""
-    values = [column.data.iloc[rows].dropna().tolist() for column in columns]
-    numbers = [*chain(*values)]
+    present = (column.data.iloc[rows].dropna() for column in columns)
+    values = [numbers for numbers in present if len(numbers)]
     try:
         exact = sum(map(_exact_sum, values), Fraction())
-        facts = {"mean": float(exact / len(numbers)), "min": min(numbers), "max": max(numbers)}
+        facts: dict[str, Any] = {"mean": float(exact / sum(map(len, values)))}
+        facts["min"] = min(map(pd.Series.min, values))
+        facts["max"] = max(map(pd.Series.max, values))
     except TROUBLE:  # no values, or infinite ones
         return []
     if all(column.adds_up for column in columns):
@@ -527,9 +526,9 @@ def total_facts(columns: Sequence[TableColumn], rows: Any) -> Facts:
     ]
 
 
-def _exact_sum(numbers: list[Any]) -> Fraction:
-    add = math.fsum if {*map(type, numbers)} == {float} else sum
-    return Fraction(add(numbers))
+def _exact_sum(numbers: Series) -> Fraction:
+    add = math.fsum if numbers.dtype.kind == "f" else sum
+    return Fraction(add(numbers.tolist()))
 
 
 def plain_text(value: Any) -> str:

@@ -322,13 +322,17 @@ def _data(result: JsonObject, name: str) -> tuple[bytes, str]:
     if not all(block.get("type") in _IN_WORDS for block in blocks):
         return _files(blocks, value)
     if value is None:
-        values = [_link(block) or _value(text) for block, text in zip(blocks, texts, strict=True)]
-        value = values or None
-        if len(values) == 1:
-            [value] = values
+        value = _value_of(blocks, texts)
     elif isinstance(value, dict) and value.keys() == {"result"}:
         value = value["result"]  # the SDK's servers wrap what isn't an object so
     return _encoded(value), ""
+
+
+def _value_of(blocks: list[JsonObject], texts: list[str]) -> Any:
+    values = [_link(block) or _value(text) for block, text in zip(blocks, texts, strict=True)]
+    if len(values) == 1:
+        return values[0]
+    return values or None
 
 
 def _refusal(text: str, name: str) -> FuncsError:

@@ -521,13 +521,16 @@ class _Document(Once):
             if body.get("required") is False:
                 required = set()
             styles = only(dict, about.get("encoding"))
-            params = [
-                self._part(kind, name, part, styles.get(name), required=name in required)
-                for name, part in named.items()
-                if name.strip() and said_of("readOnly", part, self._root) is not True
-            ]
-            return params, kind
+            return list(self._filled_in(kind, named, required, styles)), kind
         return [self._whole_body(kind, body, schema)], kind
+
+    def _filled_in(
+        self, kind: str, named: JsonObject, required: set[str], styles: JsonObject
+    ) -> Iterator[Param]:
+        """Yield the parameters for the properties of a body."""
+        for name, part in named.items():
+            if name.strip() and said_of("readOnly", part, self._root) is not True:
+                yield self._part(kind, name, part, styles.get(name), required=name in required)
 
     def _whole_body(self, kind: str, body: JsonObject, schema: Any) -> Param:
         """Return the parameter for a body that is one value."""

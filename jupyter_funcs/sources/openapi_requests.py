@@ -91,10 +91,8 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
         elif where["in"] == "query":
             query += _query(where, value)
         elif where["in"] == "path":
-            safe = ""
-            if f"{{+{where['name']}}}" in context["path"]:
-                safe = _IN_PATHS
-            path[where["name"]] = _joined(where, value, partial(escaped, safe=safe))
+            escape = _escape_of(where["name"], context["path"])
+            path[where["name"]] = _joined(where, value, escape)
         elif where["in"] == "cookie":
             text = _joined(where, value, partial(escaped, safe=_IN_COOKIES))
             cookies = [headers.get("Cookie"), f"{where['name']}={text}"]
@@ -115,6 +113,11 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
             headers["Content-Length"] = str(data.size)
     credentials = credentials_of(connection, context["security"], url)
     return Request(context["method"], url, data, headers, credentials, is_operation=True)
+
+
+def _escape_of(name: str, path: str) -> Callable[[str], str]:
+    """Return what escapes a value of a path; in ``{+name}`` it may have several parts."""
+    return partial(escaped, safe=_IN_PATHS) if f"{{+{name}}}" in path else escaped
 
 
 def at_parameters(errors: Messages, function: Function) -> Messages:

@@ -137,9 +137,12 @@ def _functions_of(target: Any, failing: list[str]) -> Iterator[tuple[str, Python
             continue
         is_own = f"{getattr(python, '__module__', '')}.".startswith(f"{module.__name__}.")
         is_offered = not name.startswith("_") and (is_own or listed is not None)
-        is_function = callable(python) and hasattr(python, "__name__")
-        if is_offered and is_function and not inspect.isclass(python):
+        if is_offered and _is_function(python):
             yield name, python
+
+
+def _is_function(python: Any) -> bool:
+    return callable(python) and hasattr(python, "__name__") and not inspect.isclass(python)
 
 
 def _imported(name: str) -> Any:

@@ -95,7 +95,7 @@ def _converted(
     _raise(form, errors)
     number = len(axes[0])
     if not pairs:
-        axes = [list({_key(item): item for item in axis}.values()) for axis in axes]
+        axes = list(map(_unique, axes))
         number = math.prod(map(len, axes))
     _check_number(function, number)
     return _combined(form, axes, names, wholes, pairs=pairs)
@@ -231,6 +231,10 @@ def _raise(form: Form, errors: Mapping[str, Mapping[str, None]]) -> None:
         raise ArgumentError(hint=f"{form.function} was not run.", errors=texts)
 
 
+def _unique(items: list[JsonObject]) -> list[JsonObject]:
+    return list({_key(item): item for item in items}.values())
+
+
 def _combined(
     form: Form, axes: list[list[JsonObject]], names: list[str], wholes: set[str], *, pairs: bool
 ) -> Combos:
@@ -246,17 +250,30 @@ def _combined(
     warnings: Texts = {}
     runs = _checked(form, sent, order, wholes, warnings)
     is_paired = pairs or any(len(axis[0]) > 1 for axis in axes)
-    args: dict[str, Any] = dict(constant)
-    passed: dict[str, Any] = dict(constant)
-    for name in names:
-        if is_paired:
-            values = [part_at(run, form.field(name).steps) for run in runs]
-        else:
-            values = [item[name] for axis in axes for item in axis if name in item]
-        args[name] = [None if value is UNSET else value for value in values]
-        passed[name] = [value for value in values if value is not UNSET]
-    _add(warnings, form.warnings_of_values(passed, names))
-    return Combos(names, constant, runs, args, is_paired, warnings)
+    lists = _lists_by_run(form, names, runs) if is_paired else _lists_by_axis(names, axes)
+    _add(warnings, form.warnings_of_values(constant | _set_values(lists), names))
+    return Combos(names, constant, runs, constant | _nullable(lists), is_paired, warnings)
+
+
+def _lists_by_run(form: Form, names: list[str], runs: list[Args]) -> dict[str, list[Any]]:
+    return {name: [part_at(run, form.field(name).steps) for run in runs] for name in names}
+
+
+def _lists_by_axis(names: list[str], axes: list[list[JsonObject]]) -> dict[str, list[Any]]:
+    return {name: [item[name] for item in axis] for name, axis in zip(names, axes, strict=True)}
+
+
+def _nullable(lists: dict[str, list[Any]]) -> dict[str, Any]:
+    return {
+        name: [None if value is UNSET else value for value in values]
+        for name, values in lists.items()
+    }
+
+
+def _set_values(lists: dict[str, list[Any]]) -> dict[str, Any]:
+    return {
+        name: [value for value in values if value is not UNSET] for name, values in lists.items()
+    }
 
 
 def _checked(

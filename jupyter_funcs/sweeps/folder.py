@@ -296,16 +296,15 @@ def _types_in(
         if name in file.physical_schema.names
     }
     if len(set(types.values())) > 1:
-        filled = {
-            file: kind
-            for file, kind in types.items()
-            if any(group is None or group.num_values for group in statistics(file, name))
-        }
-        types = filled or types
+        types = {file: kind for file, kind in types.items() if _has_values(file, name)} or types
     zones = {getattr(kind, "tz", None) for kind in types.values()}
     if len(zones) > 1 and None not in zones:
         types = {file: pa.timestamp(kind.unit, "UTC") for file, kind in types.items()}
     return types
+
+
+def _has_values(fragment: ds.ParquetFileFragment, name: str) -> bool:
+    return any(group is None or group.num_values for group in statistics(fragment, name))
 
 
 def _has_exact_floats(fragment: ds.ParquetFileFragment, name: str) -> bool:

@@ -74,8 +74,7 @@ def stacked(
     names = columns.keys() - labels
     leading: dict[Hashable, Series] = {}
     for name, field in swept.items():
-        argument = [part_at(args, field.steps) for args in sent]
-        argument = [None if value is UNSET else value for value in argument]
+        argument = [_set_part(args, field.steps) for args in sent]
         if name in columns and _has_only(columns[name], rows, name, argument):
             leading[name] = columns.pop(name)
             continue
@@ -100,6 +99,11 @@ def _plain(block: pd.DataFrame) -> pd.DataFrame:
     if is_numbered(block.index):
         return block
     return _labelled(block)
+
+
+def _set_part(args: Args, steps: Sequence[str | int]) -> Any:
+    value = part_at(args, steps)
+    return None if value is UNSET else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,9 +297,7 @@ _WIDENED: list[tuple[Callable[[Series], bool], Callable[[Sequence[Series]], Sequ
 
 def _argument(values: Sequence[str | list[str] | None], kind: Kind) -> Series:
     """Return the column of an argument, one row per run."""
-    texts: list[Any] = [
-        ", ".join(map(text_of, value)) if isinstance(value, list) else value for value in values
-    ]
+    texts = list(map(_text_of_argument, values))
     with suppress(ValueError, OverflowError):
         if kind is Kind.DATE:
             return pd.Series(np.array([text or "NaT" for text in texts], dtype="datetime64[us]"))
@@ -307,6 +309,10 @@ def _argument(values: Sequence[str | list[str] | None], kind: Kind) -> Series:
                 [np.nan if text is None else float(text) for text in texts], dtype="float64"
             )
     return pd.Series(texts, dtype="string")
+
+
+def _text_of_argument(value: Any) -> Any:
+    return ", ".join(map(text_of, value)) if isinstance(value, list) else value
 
 
 def _has_only(column: Series, rows: _RowMap, name: Hashable, argument: Sequence[Any]) -> bool:

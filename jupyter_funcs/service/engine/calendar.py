@@ -70,7 +70,7 @@ def windows(  # noqa: PLR0913 - six facts decide the rows, none with a default
 ) -> list[Window]:
     """Return the rows of a quarterly report over data from `first` to `last`."""
     included = [period for period in calendar if first <= period.start <= last]
-    running = next((period for period in calendar if period.start <= last <= period.end), None)
+    running = _period_of(last, calendar)
     current = running
     if reported:
         current = next((period for period in included if not period.is_historical), running)
@@ -88,6 +88,10 @@ def windows(  # noqa: PLR0913 - six facts decide the rows, none with a default
             for period in included
         ]
     return rows
+
+
+def _period_of(day: date, calendar: Sequence[Period]) -> Period | None:
+    return next((period for period in calendar if period.start <= day <= period.end), None)
 
 
 def _by_months(last_month: int, year: int) -> list[date]:

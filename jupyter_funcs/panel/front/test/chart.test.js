@@ -186,7 +186,8 @@ test("the legend hides a line, shows one alone, and shows all again", async () =
   assert.equal(paths($).length, 5);
   $("legend:Midwest").dispatchEvent(new MouseEvent("mouseenter"));
   await settled();
-  assert.equal($("plot").querySelectorAll(".is-dim").length, 0); // a hidden line isn't a reason to fade the others
+  // A hidden line isn't a reason to fade the others.
+  assert.equal($("plot").querySelectorAll(".is-dim").length, 0);
   $("legend:Pacific").dispatchEvent(new MouseEvent("mouseenter"));
   await settled();
   assert.equal($("plot").querySelectorAll(".is-dim").length, 4);
