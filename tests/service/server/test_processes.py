@@ -92,6 +92,7 @@ def of_each(service: Served, ask: Callable[[], Any]) -> list[Any]:
     return answers
 
 
+@pytest.mark.slow
 def test_two_processes_serve_one_port_and_one_that_is_killed_is_replaced(tmp_path: Path) -> None:
     """A signal ends all of them, once they have ended their runs."""
     with started(tmp_path, "--processes", "2") as service:
