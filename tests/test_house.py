@@ -40,7 +40,7 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 327_666,
+    "tokens": 327_694,
     "tokens a line": 6.43,
     "characters a code line": 36.6,
     "percent of lines over 100": 0.9,

@@ -295,13 +295,19 @@ def _encoded(records: Any) -> tuple[bytes, int]:
 
 
 def _piece(records: Any) -> tuple[bytes, int]:
-    text = _ENCODER.encode(records)
-    lost = 0
-    if any(word in text for word in _SIGNS_OF_INFINITY):
-        lost = infinite(records)
-    if any(word in text for word in _DECIMALS):
-        text = _ENCODER.encode(_finite(records))
+    text = _json(records)
+    lost = infinite(records) if any(word in text for word in _SIGNS_OF_INFINITY) else 0
     return text, lost
+
+
+def _json(value: Any) -> bytes:
+    try:
+        text = _ENCODER.encode(value)
+    except ValueError:  # msgspec 0.23 refuses a Decimal that isn't finite
+        return _ENCODER.encode(_finite(value))
+    if any(word in text for word in _DECIMALS):  # earlier ones write it as it is
+        return _ENCODER.encode(_finite(value))
+    return text
 
 
 def _finite(value: Any) -> Any:
@@ -319,7 +325,7 @@ def _encoding_error(records: Any, error: Exception) -> ResultError:
     for number, record in enumerate(_records(records), 1):
         for name, value in record.items():
             try:
-                _ENCODER.encode({name: value})
+                _json({name: value})
             except (TypeError, ValueError, RecursionError) as of_one:
                 what = type(value).__name__
                 if isinstance(of_one, UnicodeError):
