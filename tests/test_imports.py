@@ -275,6 +275,7 @@ def test_class_names_are_unique() -> None:
     assert not {name: found for name, found in homes.items() if len(found) > 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "unwanted"),
     [

@@ -615,6 +615,7 @@ def test_a_long_hostile_description_is_read_in_one_go(piece: str) -> None:
         assert read(description, code=code).help == " ".join(description.split())
 
 
+@pytest.mark.slow
 def test_ten_thousand_options_are_all_kept() -> None:
     """A long list isn't cut, because a missing option would be refused."""
     options = [f"Brand {number}" for number in range(10_000)]

@@ -266,6 +266,7 @@ def test_the_docstring_lists_the_parts() -> None:
     assert "items : list of dict of the parts below, optional" in text
 
 
+@pytest.mark.slow
 def test_reading_parts_takes_linear_time() -> None:
     """However many objects share a part, and whatever refers to itself."""
 

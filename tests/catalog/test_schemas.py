@@ -360,6 +360,7 @@ OF_JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(300))
 @given(PLAIN, OF_JSON)
 def test_a_plain_schema_accepts_what_jsonschema_accepts(schema: dict[str, Any], value: Any) -> None:
@@ -368,6 +369,7 @@ def test_a_plain_schema_accepts_what_jsonschema_accepts(schema: dict[str, Any], 
     assert (problem_of(schema, value) == "") is valid
 
 
+@pytest.mark.slow
 def test_the_forms_of_the_demo_open_without_jsonschema() -> None:
     """With rfc3987-syntax its import takes seconds."""
     code = """

@@ -38,6 +38,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 def test_it_shows_the_form_of_each_function(capsys: pytest.CaptureFixture[str]) -> None:
     """Each field with its label, control, default, options and help, and no error: the exit code is 0."""
     folder = Path(__file__).parents[1] / "service/publishing/published"

@@ -199,6 +199,7 @@ def test_the_first_use_joins_it(server: Faulty) -> None:
     session.close()
 
 
+@pytest.mark.slow
 def test_a_service_that_hangs_takes_no_longer_than_before(
     server: Faulty, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,6 +105,7 @@ def test_the_status_of_a_service_that_cannot_be_reached_says_so() -> None:
     assert "Cannot reach" in status.trouble
 
 
+@pytest.mark.slow
 def test_a_service_that_does_not_answer_in_time_counts_as_out_of_reach(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -86,6 +86,7 @@ def after(held: Held, seconds: float = 1) -> None:
     threading.Timer(seconds, held.go.set).start()
 
 
+@pytest.mark.slow
 def test_a_run_that_takes_longer_is_kept_by_itself(keeping: Callable[..., Service]) -> None:
     held = Held()
     service = keeping(held.published(), QUICK)
@@ -99,6 +100,7 @@ def test_a_run_that_takes_longer_is_kept_by_itself(keeping: Callable[..., Servic
     assert held.runs == 1
 
 
+@pytest.mark.slow
 @pytest.mark.fault(164)
 @pytest.mark.parametrize("status", [502, 504])
 @pytest.mark.parametrize("path", ["/api/function/runFunction", "/api/runs/"])
@@ -155,6 +157,7 @@ def test_what_never_reached_the_service_is_not_started_again_if_it_may_change_da
     assert runs == ["Reads"]
 
 
+@pytest.mark.slow
 def test_another_kernel_gets_the_result_by_the_id_of_the_job(
     keeping: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +203,7 @@ def test_a_cancel_ends_the_run_on_the_service(keeping: Callable[..., Service]) -
     held.go.set()
 
 
+@pytest.mark.slow
 def test_a_time_limit_ends_only_the_wait(keeping: Callable[..., Service]) -> None:
     held = Held()
     service = keeping(held.published())
@@ -219,6 +223,7 @@ def test_a_service_that_keeps_no_runs_gets_what_it_always_got() -> None:
     assert job.id == ""
 
 
+@pytest.mark.slow
 def test_a_profile_says_how_long_runs_may_take_and_whether_they_are_kept(
     keeping: Callable[..., Service], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

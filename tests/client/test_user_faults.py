@@ -384,6 +384,7 @@ def test_a_result_that_hides_a_name_of_pythons_is_warned_of(
         )
 
 
+@pytest.mark.slow
 def test_a_token_is_in_nothing_that_a_kernel_shows_or_stores(
     run: Callable[[str], Any], shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:

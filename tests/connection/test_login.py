@@ -534,6 +534,7 @@ SOURCES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES)
 def test_no_source_shows_its_token(
     source: str,

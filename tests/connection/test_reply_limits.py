@@ -202,6 +202,7 @@ def split(data: bytes, length: int) -> list[bytes]:
     return [data[start : start + length] for start in range(0, len(data), length)]
 
 
+@pytest.mark.slow
 def test_what_was_read_of_a_bomb_is_not_kept(scripted: tuple[Scripted, Session]) -> None:
     """The error of a reply that is too large holds none of it, not even in its traceback."""
     server, session = scripted
@@ -217,6 +218,7 @@ def test_what_was_read_of_a_bomb_is_not_kept(scripted: tuple[Scripted, Session])
     assert after - before < MIB, caught.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", [4400, 19_000], ids=["read", "refused"])
 def test_a_new_key_per_record_ends_by_the_deadline(
     scripted: tuple[Scripted, Session], keys: int
@@ -351,6 +353,7 @@ def test_no_piece_after_the_limit_is_asked_for(
     assert (body.asked, body.closed) == (5, True)
 
 
+@pytest.mark.slow
 def test_a_bomb_of_an_application_in_process_stops_at_the_limit() -> None:
     """An ASGI application replies in one piece; no more of it is decompressed than the limit."""
     data = bomb()

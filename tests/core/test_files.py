@@ -238,6 +238,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert python(FULL_DISK, str(tmp_path)) == "intact"
 
 
+@pytest.mark.slow
 @pytest.mark.fault(132)
 def test_a_pipe_or_a_device_in_place_of_a_file_is_a_named_error(tmp_path: Path) -> None:
     """Nothing waits for a writer, and nothing reads zeros until the memory is full."""

@@ -376,6 +376,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_every_value_that_json_can_hold_comes_back_equal_and_of_the_same_type(
     value: object,

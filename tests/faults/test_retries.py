@@ -292,6 +292,7 @@ def test_a_probe_that_is_not_sent_lets_the_next_run_be_it(server: Faulty, error:
     session.close()
 
 
+@pytest.mark.slow
 def test_a_deadline_counts_as_a_failure_and_a_cancel_does_not(server: Faulty) -> None:
     """Five runs that reach their deadline open the breaker; five that are cancelled don't."""
     before = tasks()
@@ -353,6 +354,7 @@ def test_a_deadline_in_a_second_try_says_that_it_was_one(server: Faulty) -> None
     session.close()
 
 
+@pytest.mark.slow
 def test_a_sleep_that_outlasts_the_time_ends_in_the_failure_before_it(
     server: Faulty, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -131,6 +131,7 @@ def fails(source: str) -> nbformat.NotebookNode:
     return nbformat.v4.new_code_cell(source, metadata={"tags": ["raises-exception"]})
 
 
+@pytest.mark.slow
 @pytest.mark.fault(47, 102, 103)
 def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -234,6 +235,7 @@ def shown_by_debuggers(error: BaseException | None) -> Iterator[str]:
         error = error.__cause__ or error.__context__
 
 
+@pytest.mark.slow
 @pytest.mark.fault(130)
 def test_an_echoed_token_is_in_no_frame_and_no_crash_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -131,6 +131,7 @@ def check(frame: pd.DataFrame, places: Any) -> None:
     assert not leaks(repr(frame.attrs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", [True, False])
 def test_a_refused_run_is_sent_again_and_is_no_failure(
     session: Session, service: Service, cache: Any
@@ -197,6 +198,7 @@ def test_a_refusal_slows_the_sweep(session: Session, service: Service) -> None:
     assert 3 <= service.most_at_once <= 5
 
 
+@pytest.mark.slow
 def test_a_wish_beyond_five_minutes_ends_the_sweep(session: Session, service: Service) -> None:
     """Results so far are returned; the rest say when to continue, and the same call does (FAULTS 36)."""
 
@@ -252,6 +254,7 @@ def test_only_an_answer_shows_that_the_service_takes_runs(
     assert {row["type"] for row in frame.attrs["errors"]} == types
 
 
+@pytest.mark.slow
 def test_a_breaker_that_opens_pauses_the_sweep(session: Session, service: Service) -> None:
     """Five failures in a row are five rows; the runs paused by them still arrive (FAULTS 37)."""
     service.answer = lambda argument, time: (
@@ -268,6 +271,7 @@ def test_a_breaker_that_opens_pauses_the_sweep(session: Session, service: Servic
     assert max(service.came.values()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", [False, True], ids=["here", "in threads"])
 @pytest.mark.parametrize("wished", ["0", None])
 def test_a_service_that_is_busy_for_a_while_loses_no_run(
@@ -323,6 +327,7 @@ def test_one_of_ten_that_fails_is_a_row(session: Session, service: Service, exec
     assert sum(service.came.values()) == before + 4
 
 
+@pytest.mark.slow
 def test_connections_that_break_are_tried_again(session: Session, service: Service) -> None:
     """Once per run; a run whose connections all break is a row with its attempts."""
 
@@ -373,6 +378,7 @@ def test_an_address_that_takes_no_runs_ends_the_sweep(session: Session, service:
     assert sum(service.came.values()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", [True, False])
 @pytest.mark.fault(96)
 def test_an_interrupt_keeps_what_came_and_the_same_call_goes_on(
@@ -400,6 +406,7 @@ def test_an_interrupt_keeps_what_came_and_the_same_call_goes_on(
         assert sweep(session, cache=False).attrs["funcs"]["cached"]["runs"] == 0
 
 
+@pytest.mark.slow
 def test_a_job_that_is_cancelled_ends_when_all_is_kept(session: Session, service: Service) -> None:
     """Its status is running until then; afterwards the same sweep continues where it stopped."""
     service.held = {"30"}

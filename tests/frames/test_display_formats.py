@@ -157,6 +157,7 @@ class Counted(list[int]):
             yield item
 
 
+@pytest.mark.slow
 def test_a_huge_value_is_cut_and_not_looked_through() -> None:
     """A cell is short whatever it holds: 100 MB of text, millions of items, or a list that contains itself."""
     counted = Counted(range(1_000_000))

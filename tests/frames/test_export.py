@@ -140,6 +140,7 @@ def test_csv_has_no_formula_for_any_spreadsheet() -> None:
         assert not re.match(r'[\s\0\ufeff"]*[=+\-@\uff1d\uff0b\uff0d\uff20]', cell), cell
 
 
+@pytest.mark.slow
 def test_escaping_takes_time_in_proportion_to_the_text() -> None:
     """A cell of a million blanks or line ends is read once (FAULTS 131)."""
 

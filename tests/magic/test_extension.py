@@ -51,6 +51,7 @@ def answer(client: BlockingKernelClient, code: str, *, last: bool = False) -> An
     return ast.literal_eval(said[-1])
 
 
+@pytest.mark.slow
 def test_loading_into_a_kernel_imports_nothing_but_itself(kernel: BlockingKernelClient) -> None:
     """%load_ext imports two light modules of ours and no others; the rest is imported on the first %funcs."""
     added = """
@@ -137,6 +138,7 @@ LEFT = """
 """
 
 
+@pytest.mark.slow
 def test_reloading_leaves_one_of_everything_and_unloading_nothing(
     kernel: BlockingKernelClient,
 ) -> None:

@@ -681,6 +681,7 @@ def test_a_panel_names_the_result_that_its_cell_names(
     panel.close()
 
 
+@pytest.mark.slow
 def test_a_panel_that_names_its_result_is_a_value_still(run: Any) -> None:
     """A line assigns it; a run that fails ends the cell and assigns nothing."""
     panel = run(f"panel = %funcs panel {DAILY} --run -o bkqu\npanel")

@@ -669,6 +669,7 @@ def test_the_code_draws_with_matplotlib(kind: Any, monkeypatch: pytest.MonkeyPat
     mpl.rcParams.update(before)
 
 
+@pytest.mark.slow
 def test_the_picture_is_small_and_well_formed() -> None:
     """One picture of eight coloured and 32 grey lines is XML without script, below 200 kB; usual ones below 30 kB."""
     for frame, most in (

@@ -1058,6 +1058,7 @@ def test_no_control_sends_other_values(form: Opening, param: dict[str, Any]) -> 
     shown(view)
 
 
+@pytest.mark.slow
 def test_no_request_names_another_field_or_pastes_without_bounds(form: Opening) -> None:
     """A field that the function doesn't have, and 100,000 lines, are refused; the time is linear."""
     view = form({"name": "Symbol", "type": 6})

@@ -158,6 +158,7 @@ def test_a_level_is_small_whatever_the_reply_holds(data: bytes) -> None:
     assert tree.find("zzz")["hits"] == []
 
 
+@pytest.mark.slow
 def test_a_long_reply_takes_a_fraction_of_its_values_in_memory() -> None:
     """Reads 6 MB by the level: all its values at once would take several times that."""
     rows = [

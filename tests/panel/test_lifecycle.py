@@ -313,6 +313,7 @@ def test_a_press_on_its_way_is_waited_for(
     assert list(page.panel.result(60)["a"]) == [2]
 
 
+@pytest.mark.slow
 def test_a_sweep_shows_what_failed_and_asks_about_very_many_runs(funcs: Session) -> None:
     """Failed runs are listed with their reasons; where all fail, the result before stays; many runs are asked about."""
     page = Page(funcs["Get Panel Daily"].with_options(most_runs=2).panel(PanelName=PANEL))
@@ -544,6 +545,7 @@ def test_a_cell_that_is_run_again_closes_its_earlier_panels(
 # What is saved
 
 
+@pytest.mark.slow
 def test_the_saved_output_is_a_page_without_script_or_token(funcs: Session) -> None:
     """Summary, short table and chart as SVG; nbconvert shows them, and keeps the panel's own half out."""
     page = Page(funcs.panel("Get Panel Daily", **DAILY))

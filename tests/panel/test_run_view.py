@@ -95,6 +95,7 @@ def test_only_the_runs_that_failed_are_asked_again(page: Page, faulty: Faulty, c
     assert page.state("_run")["partial"] is None
 
 
+@pytest.mark.slow
 def test_what_fails_again_stays_in_the_list(page: Page, faulty: Faulty) -> None:
     """Retries once more what is left, all or one of it, and keeps what came the last time."""
     page.panel._state.enter(page.panel._state.session[DAILY].with_options(cache=False))
@@ -110,6 +111,7 @@ def test_what_fails_again_stays_in_the_list(page: Page, faulty: Faulty) -> None:
         assert [row["label"] for row in partial["rows"]] == broken if broken else partial is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", [True, False])
 def test_what_a_cancelled_sweep_has_done_can_be_shown(
     page: Page, faulty: Faulty, cache: bool

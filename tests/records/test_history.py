@@ -228,6 +228,7 @@ def test_the_variable_of_a_run_is_the_one_that_holds_it_now(shell: InteractiveSh
     shell.run_cell("%reset -f")
 
 
+@pytest.mark.slow
 def test_the_table_says_it_all(demo: Session, shell: InteractiveShell) -> None:
     """%funcs history returns typed columns, one row per run, with short arguments; missing numbers are blank."""
     shell.user_ns["held"] = demo.get_panel_daily(
@@ -317,6 +318,7 @@ def test_again_takes_the_options_of_the_run(demo: Session) -> None:
     assert (function.options.max_bytes, function.options.timeout) == (10**6, 7)
 
 
+@pytest.mark.slow
 def test_a_sweep_is_one_run_and_is_run_again_whole(demo: Session) -> None:
     """A sweep is one entry with its lists; again sweeps, and compares by the swept argument."""
     swept = demo.get_panel_daily.with_options(progress=False)
@@ -442,6 +444,7 @@ def test_nothing_is_kept_unless_it_is_switched_on(demo: Session, file: Path) -> 
     assert not file.parent.exists()
 
 
+@pytest.mark.slow
 def test_runs_are_kept_for_later_kernels(
     demo: Session, file: Path, shell: InteractiveShell
 ) -> None:
@@ -535,6 +538,7 @@ def test_a_file_holds_neither_results_nor_tokens(file: Path, service_url: str) -
     funcs.close()
 
 
+@pytest.mark.slow
 def test_arguments_that_are_too_long_are_not_kept(demo: Session, file: Path) -> None:
     """A run of very many values is saved without them, and says so when it is to run again."""
     demo.history.save(on=True)
@@ -717,6 +721,7 @@ def end() -> None:
 """
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_while_the_process_ends_is_saved(file: Path) -> None:
     """Its end is in the file, although no thread starts any more."""
     subprocess.run([sys.executable, "-W", "error", "-c", _ENDS], check=True, timeout=60)
@@ -789,6 +794,7 @@ def test_a_healthy_service_of_another_name_has_its_own_kept_runs(file: Path) -> 
         elsewhere.close()
 
 
+@pytest.mark.slow
 def test_a_result_that_nobody_holds_is_had_from_the_cache(demo: Session, file: Path) -> None:
     """Results of a sweep, or of a call with cache=True, are read from the cache, here and in a later kernel."""
     demo.history.save(on=True)

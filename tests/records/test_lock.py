@@ -524,6 +524,7 @@ def test_the_texts_of_a_stranger_are_shown_inert(
         assert "\\u202e" in text or "F" in text
 
 
+@pytest.mark.slow
 @pytest.mark.fault(152)
 def test_no_lock_is_written_that_could_not_be_read(folder: Path) -> None:
     """It says so, and leaves the one that is there."""

@@ -50,6 +50,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
     return jf.connect()
 
 
+@pytest.mark.slow
 @hypothesis.settings(
     max_examples=examples(150),
     suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture],

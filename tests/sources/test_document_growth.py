@@ -205,6 +205,7 @@ FAST = ["security", "schemes"]
 SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS if kind not in FAST]
 
 
+@pytest.mark.slow
 @pytest.mark.fault(147)
 @pytest.mark.parametrize("kind", [*FAST, *SLOW])
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -252,6 +253,7 @@ TOOLS: dict[str, Callable[[int], Callable[[], object]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.fault(147)
 @pytest.mark.parametrize("kind", TOOLS)
 def test_tools_take_time_in_their_size(kind: str) -> None:
@@ -278,6 +280,7 @@ def texts(n: int) -> dict[str, Any]:
     return {f"A{at}": TEXT for at in range(n)}
 
 
+@pytest.mark.slow
 @pytest.mark.fault(147)
 @pytest.mark.parametrize("kind", CONTENTS)
 def test_listing_again_takes_time_in_the_size_of_the_document(kind: str) -> None:
@@ -311,6 +314,7 @@ def test_a_function_has_changed_if_a_shared_definition_has() -> None:
     assert relisted(first, moved) == "Listed again: nothing has changed."
 
 
+@pytest.mark.slow
 @pytest.mark.fault(147)
 def test_parameters_that_refer_to_the_same_definitions_share_them() -> None:
     """190 definitions behind thousands of parameters are gathered once; what each says itself is its own."""
@@ -334,6 +338,7 @@ def test_definitions_of_all_parameters_are_bounded(monkeypatch: pytest.MonkeyPat
     assert [schema is True for schema in found] == [False] * 4 + [True] * 16
 
 
+@pytest.mark.slow
 @pytest.mark.fault(147)
 def test_the_garbage_collector_does_not_look_through_a_document_that_is_read(
     tmp_path: Path,
@@ -417,6 +422,7 @@ def test_rules_about_other_parameters_take_time_in_their_number() -> None:
     assert_linear(form)
 
 
+@pytest.mark.slow
 @pytest.mark.fault(147)
 def test_a_document_is_read_within_the_deadline_of_the_listing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -212,6 +212,7 @@ def secret_table(url: str) -> str:
     return f'client_secret_env = "CLIENT_SECRET"\nallow_server = "{url}"'
 
 
+@pytest.mark.slow
 def test_a_client_with_a_secret_gets_a_token_by_itself(
     urls: tuple[Api, str, str], connect: Connect
 ) -> None:
@@ -289,6 +290,7 @@ def test_a_user_logs_in_with_a_browser(
     assert "c4n4ry" not in said + shown(caught.value) + str(funcs.status())
 
 
+@pytest.mark.slow
 def test_a_login_is_kept_in_the_keyring(
     urls: tuple[Api, str, str],
     connect: Connect,
@@ -310,6 +312,7 @@ def test_a_login_is_kept_in_the_keyring(
     assert kept.startswith("c4n4ry-refresh")
 
 
+@pytest.mark.slow
 def test_only_the_answer_with_the_state_of_a_login_counts(
     urls: tuple[Api, str, str], connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -358,6 +358,7 @@ def asked_in(page: Page) -> dict[str, Any]:
     return questions()[-1]
 
 
+@pytest.mark.slow
 def test_a_panel_shows_what_a_server_asks(session: Session) -> None:
     """With the errors at the fields; the time limit of the run doesn't count meanwhile."""
     page = Page(session.panel("asks"))
@@ -381,6 +382,7 @@ def test_a_panel_shows_what_a_server_asks(session: Session) -> None:
     assert page.panel.result(60)["Result"].tolist() == ["decline"]
 
 
+@pytest.mark.slow
 def test_a_cancelled_run_takes_back_its_question(session: Session) -> None:
     page = Page(session.panel("asks"))
     page.ask("run", seq=1, values={}, confirmed=False)

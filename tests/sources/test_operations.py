@@ -395,6 +395,7 @@ def test_a_result_that_cannot_be_had_says_why(
     assert [one["method"] for one in api.seen] == ["POST", "GET"] * 2
 
 
+@pytest.mark.slow
 def test_waiting_is_shown_and_can_be_cancelled(api: Api, connected: Any) -> None:
     """The job says how often it asked; a cancel ends that."""
     run = running(connected, method="post")
@@ -562,6 +563,7 @@ def test_the_content_of_a_file_is_shown_nowhere(api: Api, connected: Any, tmp_pa
     panel.close()
 
 
+@pytest.mark.slow
 def test_a_large_file_is_read_while_it_is_sent(api: Api, connected: Any, tmp_path: Path) -> None:
     """Never as a whole, and again from its start if the request is sent again."""
     run = running(connected, **taking("application/octet-stream"))

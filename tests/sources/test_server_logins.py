@@ -194,6 +194,7 @@ def test_a_login_in_the_browser_lists_and_runs(
     session.close()
 
 
+@pytest.mark.slow
 def test_a_token_that_ends_or_is_rejected_is_renewed(server: Guard, browser: list[str]) -> None:
     """Without the user."""
     server.provider.seconds = 30  # less than a token must last to be used
@@ -223,6 +224,7 @@ def test_a_login_that_has_ended_says_how_to_log_in(server: Guard, browser: list[
     session.close()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("server", "keyrings")
 def test_a_login_is_kept_for_the_next_session(browser: list[str]) -> None:
     """In the keyring, where the profile says so."""

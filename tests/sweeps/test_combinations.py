@@ -322,6 +322,7 @@ VALUES = {
 }
 
 
+@pytest.mark.slow
 @given(
     st.fixed_dictionaries(
         {}, optional={name: st.lists(one, min_size=1, max_size=3) for name, one in VALUES.items()}

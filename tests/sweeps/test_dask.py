@@ -89,6 +89,7 @@ def as_text(column: pd.Series[Any]) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from(BLOCKS), max_size=5)
     | st.lists(st.sampled_from(WITH_SYMBOLS), max_size=5)

@@ -390,6 +390,7 @@ def test_ipyparallel_does_forty_of_forty_in_order(
     assert isinstance(error, FuncsError)
 
 
+@pytest.mark.slow
 def test_a_sweep_goes_through_an_executor(session: Session) -> None:
     """A sweep on threads or processes gives one table in its order, and its failed runs beside it."""
     values = [str(at) for at in range(40)]

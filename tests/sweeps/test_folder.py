@@ -56,6 +56,7 @@ def symbols(session: Session, count: int) -> list[str]:
     return list(session["Get Universe"]()["Symbol"][:count])
 
 
+@pytest.mark.slow
 def test_a_folder_holds_what_the_table_does(demo: Session, tmp_path: Any) -> None:
     """The dataset of a folder has the rows of the table, in its order; any tool reads the files without us."""
     wanted = (

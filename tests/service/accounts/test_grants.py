@@ -427,6 +427,7 @@ def test_whether_a_user_exists_does_not_show_in_the_work_done(
     assert len(set(done)) == 1, "the parameters, and so the time, differ"
 
 
+@pytest.mark.slow
 def test_a_hash_costs_what_argon2_recommends() -> None:
     """The second choice of RFC 9106: three passes over 64 MiB. Other tests hash at a lower cost."""
     assert extract_parameters(real_hasher()[0].hash(PASSWORD)) == RFC_9106_LOW_MEMORY

@@ -331,6 +331,7 @@ print("intact")
 """
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_full_disk_at_any_write_leaves_the_old_keys_intact(tmp_path: Path) -> None:
     """FAULTS.md 117."""

@@ -515,6 +515,7 @@ def test_a_report_is_by_month_by_default(service: Wire) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_report_is_narrowed_by_date_age_group_and_brands(service: Wire) -> None:
     found = service.rows(
         "Get Report",

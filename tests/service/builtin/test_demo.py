@@ -39,6 +39,7 @@ def test_its_name_says_that_the_data_are_synthetic_and_its_repr_hides_the_token(
     assert embedded.token not in repr(embedded)
 
 
+@pytest.mark.slow
 def test_listing_functions_loads_nothing_heavy_and_writes_nothing(tmp_path: Path) -> None:
     """Importing the package loads none of its modules."""
     code = f"""

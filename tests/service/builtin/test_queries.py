@@ -188,6 +188,7 @@ def test_a_period_of_several_companies_is_reported_when_all_have_reported_it(
     assert current(Symbol=None, Brand=["a", "b"]) == ["FQ2 2024"] * 2
 
 
+@pytest.mark.slow
 def test_a_lookback_is_a_number_of_years_as_text_or_a_number(
     serve_rows: Callable[..., Wire],
 ) -> None:
@@ -233,6 +234,7 @@ def test_the_frequent_runs_need_neither_ibis_nor_sqlglot() -> None:
     python(COMPILED)
 
 
+@pytest.mark.slow
 def test_the_compiled_sql_is_that_of_the_expressions() -> None:
     """After a change of the queries: python -m tests.service.builtin.compiled."""
     assert queries.ready() == compiled()

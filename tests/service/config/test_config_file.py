@@ -159,6 +159,7 @@ def documents(draw: st.DrawFn) -> tuple[str, dict[tuple[Any, ...], int]]:
     return "\n".join(lines), keys
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(documents())
 def test_the_lines_in_any_document_are_those_of_its_keys(found: tuple[str, dict[Any, int]]) -> None:

@@ -536,6 +536,7 @@ def test_a_database_is_read_and_never_written(database: Path) -> None:
     assert checksum(database) == before
 
 
+@pytest.mark.slow
 def test_a_database_in_use_is_refused_with_the_process_that_uses_it(database: Path) -> None:
     """FAULTS.md 119."""
     code = f"import duckdb; con = duckdb.connect({str(database)!r}); print('open', flush=True); input()"

@@ -407,6 +407,7 @@ def looks(path: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.fault(145)
 def test_a_function_changes_nothing_outside_its_folder(mode: str, team: Path) -> None:
     """Of files that it can't read, such as keys, and of those that it can: no mode, owner, attribute, time or name."""
@@ -420,6 +421,7 @@ def test_a_function_changes_nothing_outside_its_folder(mode: str, team: Path) ->
     assert looks(team) == before
 
 
+@pytest.mark.slow
 @pytest.mark.fault(145)
 def test_a_function_changes_nothing_that_was_open_before_it(mode: str, team: Path) -> None:
     """A file that is open, or a program that runs, is also reached by the mounts of the time when it was opened."""
@@ -429,6 +431,7 @@ def test_a_function_changes_nothing_that_was_open_before_it(mode: str, team: Pat
     assert [place for place, error in found.items() if not error] == []
 
 
+@pytest.mark.slow
 @pytest.mark.fault(145)
 def test_a_function_disturbs_no_other_process(mode: str, team: Path) -> None:
     """It can't signal, trace, read, write or slow the service, its supervisor, or all processes of the account."""
@@ -465,6 +468,7 @@ def test_serve_says_what_it_could_not_get(mode: str) -> None:
     assert ("can't set modes and times of files, even of their own" in said) == (not is_separate)
 
 
+@pytest.mark.slow
 def test_functions_are_published_from_a_folder_below_the_state_folder(team: Path) -> None:
     """It is readable as before, and what is beside it isn't."""
     (team / "functions" / "read.py").write_text(
@@ -482,6 +486,7 @@ def test_functions_are_published_from_a_folder_below_the_state_folder(team: Path
     assert "Permission denied" in beside
 
 
+@pytest.mark.slow
 def test_a_function_uses_its_own_folder(mode: str, team: Path) -> None:
     """Links, locks, devices and pools work; modes and times can be set only where there are namespaces."""
     usual, modes = run(mode, team, ("Usual", {}), ("Own Modes", {}))

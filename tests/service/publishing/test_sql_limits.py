@@ -302,6 +302,7 @@ def test_a_query_that_ignores_the_memory_limit_is_ended_within_it(
     assert wire.rows("Count") == [{"n": 24}]
 
 
+@pytest.mark.slow
 @pytest.mark.fault(148)
 def test_the_queries_of_published_functions_give_what_the_engine_gives(
     serve: Callable[..., Wire],
@@ -325,6 +326,7 @@ def test_the_queries_of_published_functions_give_what_the_engine_gives(
     assert kinds == shown | {"many": [1, 2], "pair": {"a": 1}, "text": "ä"}
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_a_query_is_said(serve: Callable[..., Wire]) -> None:
     wire = serve()
 

@@ -403,6 +403,7 @@ def failed(wire: Wire, name: str, **args: Any) -> str:
     return str(reply.json()["error"])
 
 
+@pytest.mark.slow
 def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(wire: Wire) -> None:
     """A function's own rules, options and expressions work as in the service."""
     assert wire.rows("Small", n="3") == [{"Result": 0}, {"Result": 1}, {"Result": 2}]
@@ -486,6 +487,7 @@ def test_nothing_of_a_run_is_left_for_the_functions_of_another_user(wire: Wire) 
     assert [each["Result"] for each in wire.rows("Remember", text="c")] == ["c"]
 
 
+@pytest.mark.slow
 @pytest.mark.fault(136)
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
 def test_the_served_process_cannot_be_read_by_others() -> None:
@@ -732,12 +734,14 @@ def test_a_function_changes_no_other_process(wire: Wire) -> None:
     assert not (confinement.can_separate() and list(Path("/dev/shm").glob("funcs-test-*")))
 
 
+@pytest.mark.slow
 def test_only_the_process_that_got_an_order_replies(wire: Wire) -> None:
     """A child's reply would be taken for the reply of the next run."""
     assert wire.call("Twins").json()["body"] == '"parent"'
     assert wire.rows("Small") == [{"Result": 0}]
 
 
+@pytest.mark.slow
 @pytest.mark.fault(135)
 @pytest.mark.skipif(sys.platform == "win32", reason="needs folders without rights")
 def test_nothing_that_a_worker_wrote_is_left(
@@ -898,6 +902,7 @@ def values(wire: Wire, name: str, **args: Any) -> list[Any]:
     return [row["Result"] for row in wire.rows(name, **args)]
 
 
+@pytest.mark.slow
 @pytest.mark.fault(136)
 @linux_only
 def test_workers_are_forks_of_one_process_and_share_nothing_that_changes(
@@ -915,6 +920,7 @@ def test_workers_are_forks_of_one_process_and_share_nothing_that_changes(
     assert forks._template is template
 
 
+@pytest.mark.slow
 @pytest.mark.fault(165)
 @linux_only
 def test_a_killed_template_or_worker_is_replaced(
@@ -932,6 +938,7 @@ def test_a_killed_template_or_worker_is_replaced(
     assert values(wire, "Remember", text="once more") == ["once more"]
 
 
+@pytest.mark.slow
 @pytest.mark.fault(165)
 @linux_only
 def test_a_stopped_worker_ends_with_the_process_that_started_it(

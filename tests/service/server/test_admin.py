@@ -136,6 +136,7 @@ def test_no_token_is_given_to_a_disabled_user(run: Run) -> None:
 # Messages, and whether they are true.
 
 
+@pytest.mark.slow
 def test_an_operators_day(run: Run, folder: Path) -> None:
     """Each command says in one line who may run what now, and that is true."""
     ours = demo.ORGANISATION
@@ -488,6 +489,7 @@ def test_a_person_types_the_password_twice_and_the_terminal_shows_nothing_of_it(
     assert logs_in(folder, PASSWORD)
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize(
     ("typed", "says"),
@@ -525,6 +527,7 @@ def audit(run: Run, *words: str) -> list[dict[str, object]]:
     return found
 
 
+@pytest.mark.slow
 def test_every_command_that_changes_something_is_in_the_audit(run: Run) -> None:
     """FAULTS.md 140: with who did it, to what, and from where."""
     assert {record["action"] for record in audit(run)} == {

@@ -447,6 +447,7 @@ BEGINNINGS = {
 }
 
 
+@pytest.mark.slow
 def test_slow_senders_are_disconnected(publish: Callable[..., Wire]) -> None:
     """FAULTS.md 120, slowloris: the limit is for the whole, not for each byte."""
     with served(publish().app, http=Impatient) as address, contextlib.ExitStack() as ends:
@@ -967,6 +968,7 @@ def test_hanging_up_cancels_the_run(
     assert json.loads(service.says(r'\{.*"status": 499.*\}')[0])["function"] == "Nap"
 
 
+@pytest.mark.slow
 def test_a_kill_in_the_middle_of_a_run_loses_no_account(
     serve: Callable[..., Served], config: str, ann: dict[str, str], funcs: Callable[..., str]
 ) -> None:

@@ -117,6 +117,7 @@ def test_a_listing_that_the_caller_has_is_not_sent_again(
     assert refused.status_code == 401
 
 
+@pytest.mark.slow
 def test_a_listing_is_compressed_for_those_who_ask_for_it(
     publish: Callable[..., Wire],
 ) -> None:
@@ -353,6 +354,7 @@ def test_a_missing_argument_is_named_with_what_it_takes(
     assert "Use function" in text or "Options are" in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_hang")
 def test_a_hundred_thousand_wrong_values_are_refused_with_a_few_texts(service: Wire) -> None:
     """Each is checked once, and only the few in the message get a suggestion; otherwise this takes hours."""
@@ -561,6 +563,7 @@ def test_a_function_cannot_take_the_service_along(
     assert wire.rows("Quick") == []
 
 
+@pytest.mark.slow
 def test_a_query_over_the_memory_limit_is_500_with_a_message_and_the_service_keeps_working(
     publish: Callable[..., Wire],
 ) -> None:
@@ -593,6 +596,7 @@ def test_a_body_that_does_not_arrive_is_408(publish: Callable[..., Wire]) -> Non
     assert "0.3 seconds" in said
 
 
+@pytest.mark.slow
 def test_two_hundred_at_once_get_exact_answers(publish: Callable[..., Wire]) -> None:
     """FAULTS.md 115: over real HTTP, each gets its own result, or 503 with a time to wait."""
 

@@ -153,6 +153,7 @@ def test_a_run_without_a_result_is_recorded_with_its_status(
     )
 
 
+@pytest.mark.slow
 def test_a_run_over_its_time_is_recorded_as_such(grants: Grants) -> None:
     """FAULTS.md 140."""
     serving(grants, run_seconds=0.4).call("Naps", {"seconds": "1"})
@@ -379,6 +380,7 @@ def test_a_run_does_not_wait_for_the_audit_and_nothing_is_lost_while_the_file_is
     assert times == sorted(times)
 
 
+@pytest.mark.slow
 def test_what_waits_is_bounded_and_to_record_waits_for_nothing(grants: Grants) -> None:
     """FAULTS.md 140: nothing can be written meanwhile."""
     with grants._database.change():

@@ -125,6 +125,7 @@ def test_a_kept_run_is_accepted_looked_at_and_fetched_again(
     assert (part.status_code, part.text) == (206, "error")
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_in_time_is_answered_as_always_and_another_one_is_kept(
     keeping: Callable[..., Kept],
 ) -> None:
@@ -140,6 +141,7 @@ def test_a_run_that_ends_in_time_is_answered_as_always_and_another_one_is_kept(
     assert held.runs == 1
 
 
+@pytest.mark.slow
 @pytest.mark.fault(164)
 def test_a_run_is_found_by_its_key_from_its_first_moment(
     keeping: Callable[..., Kept],
@@ -171,6 +173,7 @@ def test_a_run_is_found_by_its_key_from_its_first_moment(
     assert (run["state"], run["rows"], run["progress"]) == ("done", 1, None)
 
 
+@pytest.mark.slow
 @pytest.mark.fault(164)
 def test_a_run_whose_caller_left_goes_on_and_a_repeated_start_is_the_same_run(
     keeping: Callable[..., Kept],
@@ -186,6 +189,7 @@ def test_a_run_whose_caller_left_goes_on_and_a_repeated_start_is_the_same_run(
     assert held.runs == 1
 
 
+@pytest.mark.slow
 def test_runs_above_the_limit_wait_if_they_are_kept_else_they_may_be_sent_again(
     keeping: Callable[..., Kept],
 ) -> None:
@@ -202,6 +206,7 @@ def test_runs_above_the_limit_wait_if_they_are_kept_else_they_may_be_sent_again(
     assert kept.prefer("Quick", "key-00000003", 20).json()["body"] == '[{"n":1}]'
 
 
+@pytest.mark.slow
 def test_nobody_else_sees_a_run(keeping: Callable[..., Kept]) -> None:
     kept = keeping(QUICK)
     kept.begin("Quick", "key-00000001")
@@ -217,6 +222,7 @@ def test_nobody_else_sees_a_run(keeping: Callable[..., Kept]) -> None:
     assert kept.look("key-00000001")["state"] == "done"
 
 
+@pytest.mark.slow
 def test_a_run_is_cancelled_and_forgotten(keeping: Callable[..., Kept]) -> None:
     held = Held()
     kept = keeping(held.published(), QUICK)
@@ -237,6 +243,7 @@ def test_a_run_is_cancelled_and_forgotten(keeping: Callable[..., Kept]) -> None:
     assert {path.suffix for path in kept.folder.iterdir()} == {".lock"}
 
 
+@pytest.mark.slow
 def test_a_failure_is_fetched_as_the_run_would_have_answered_it(
     keeping: Callable[..., Kept],
 ) -> None:
@@ -274,6 +281,7 @@ def test_a_result_in_arrow_is_fetched_as_json_by_who_asks_for_it(
     assert kept.ask("GET", result).json()["body"] == '[{"n":1}]'
 
 
+@pytest.mark.slow
 def test_results_that_were_fetched_make_room_and_others_stay(keeping: Callable[..., Kept]) -> None:
     long = published("Long", lambda: "x" * 1000)
     kept = keeping(long, size_a_user=2500)
@@ -293,6 +301,7 @@ def test_results_that_were_fetched_make_room_and_others_stay(keeping: Callable[.
     assert kept.ask("GET", f"{RUNS}/key-00000001/result").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_full_disk_keeps_runs_going_and_says_what_is_not_kept(
     keeping: Callable[..., Kept], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -377,6 +386,7 @@ def pair(tmp_path: Path) -> Iterator[tuple[Kept, Kept, Held]]:
     second.records.close()
 
 
+@pytest.mark.slow
 def test_processes_of_a_service_answer_for_each_other(pair: tuple[Kept, Kept, Held]) -> None:
     first, second, held = pair
     first.begin("Held", "key-00000001")
@@ -392,6 +402,7 @@ def test_processes_of_a_service_answer_for_each_other(pair: tuple[Kept, Kept, He
     assert held.runs == 1
 
 
+@pytest.mark.slow
 @pytest.mark.fault(164)
 def test_the_runs_of_a_process_that_ended_are_taken_over(pair: tuple[Kept, Kept, Held]) -> None:
     """What waited waits on; what ran is started again once if it changes nothing, else it is lost."""

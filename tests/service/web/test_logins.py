@@ -147,6 +147,7 @@ def tried(wire: Wire, name: str, password: str, address: str) -> httpx.Response:
     return wire.post(LOGIN, token=None, json={"email": name, "password": password}, headers=headers)
 
 
+@pytest.mark.slow
 def test_guesses_by_strangers_delay_a_user_and_lock_nobody_out(
     publish: Callable[..., Wire], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,6 +96,7 @@ def assert_busy(reply: httpx.Response, status: int) -> None:
     assert 1 <= int(reply.headers["retry-after"]) <= 30
 
 
+@pytest.mark.slow
 def test_a_query_over_its_time_is_stopped_with_a_message(publish: Callable[..., Wire]) -> None:
     """FAULTS.md 114: 504 names the limit; the thread is free again."""
     wire = publish(endless(), QUICK, limits=Limits(run_seconds=0.5, engine_threads=2))
@@ -228,6 +229,7 @@ def test_a_user_over_their_share_is_429_and_others_go_on(
         held.go.set()
 
 
+@pytest.mark.slow
 def test_who_starts_runs_and_leaves_keeps_nobody_else_from_running(
     publish: Callable[..., Wire],
 ) -> None:
