@@ -98,8 +98,12 @@ def __getattr__(name: str) -> Any:
         from jupyter_funcs.core.text import did_you_mean
 
         hint = "" if name.startswith("_") else did_you_mean(name, __all__)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}. {hint}".rstrip())
-    return getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, 'core.errors')}"), name)
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}. {hint}".rstrip()
+        )
+    return getattr(
+        importlib.import_module(f"{__name__}.{_MODULES.get(name, 'core.errors')}"), name
+    )
 
 
 def __dir__() -> list[str]:

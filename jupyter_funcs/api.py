@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 
 
 def connect(  # noqa: PLR0913  # each names one thing, and few calls need more than two
-    where: str | os.PathLike[str] | ModuleType | Sequence[Callable[..., Any]] | None = None,
+    where: str
+    | os.PathLike[str]
+    | ModuleType
+    | Sequence[Callable[..., Any]]
+    | None = None,
     *,
     token: str | Callable[[], str] | None = None,
     api_key: str | None = None,
@@ -85,7 +89,8 @@ def connect(  # noqa: PLR0913  # each names one thing, and few calls need more t
     """
     options = {"server": server, "allow_server": allow_server, "allow_http": allow_http}
     session = _connected(where, token, api_key, transport, **options)
-    if transport is None:  # that of the demo takes 5 ms: its engine is imported by its first run
+    # That of the demo takes 5 ms: its engine is imported by its first run.
+    if transport is None:
         session.list_early()
     return session
 
@@ -110,7 +115,11 @@ def kept(id: str, profile: str | None = None) -> Job:  # noqa: A002  # as a job 
 
 
 def _connected(
-    where: Any, token: Any = None, api_key: str | None = None, transport: Any = None, **options: Any
+    where: Any,
+    token: Any = None,
+    api_key: str | None = None,
+    transport: Any = None,
+    **options: Any,
 ) -> Session:
     connection = resolve(where, token, api_key, **options)
     if connection is not None:
@@ -128,12 +137,15 @@ def _connected(
         ) from None
     except OSError as error:
         raise ConfigError(
-            f"The embedded demo can't be loaded: {error.strerror}.", "Check the disk and ulimit -n."
+            f"The embedded demo can't be loaded: {error.strerror}.",
+            "Check the disk and ulimit -n.",
         ) from None
     if problem := config_problem():
         warn(f"{problem}: using the demo, with synthetic data.")
     return Session(
-        Connection("demo", "http://localhost", Constant(Secret(demo.token)), synthetic=True),
+        Connection(
+            "demo", "http://localhost", Constant(Secret(demo.token)), synthetic=True
+        ),
         httpx.ASGITransport(demo.app, raise_app_exceptions=False)
         if transport is None
         else transport,
@@ -156,7 +168,9 @@ class RemoteFunction(RemoteCall):
 
     session: Session
 
-    def sweep(self, table: pd.DataFrame | None = None, /, **values: Any) -> pd.DataFrame:
+    def sweep(
+        self, table: pd.DataFrame | None = None, /, **values: Any
+    ) -> pd.DataFrame:
         """
         Run the function for many arguments and return one DataFrame: ``fn.sweep(Symbol=[…], PanelName="…")``.
 
@@ -187,7 +201,11 @@ class RemoteFunction(RemoteCall):
         return sweep(self, table, values)
 
     def start_sweep(
-        self, values: Values | None = None, table: pd.DataFrame | None = None, /, **named: Any
+        self,
+        values: Values | None = None,
+        table: pd.DataFrame | None = None,
+        /,
+        **named: Any,
     ) -> SweepJob:
         """
         Start a sweep in the background, without a progress bar.
@@ -264,7 +282,12 @@ class Session(RecordedClient[RemoteFunction]):
         return _connected(where, **options)
 
     def panel(
-        self, name: str | int | None = None, /, *, trusted: bool | None = None, **values: Any
+        self,
+        name: str | int | None = None,
+        /,
+        *,
+        trusted: bool | None = None,
+        **values: Any,
     ) -> Panel:
         """
         Return the widget: choose a function, fill in its form, run it, view the result.
@@ -290,7 +313,8 @@ class Session(RecordedClient[RemoteFunction]):
         if name is None:
             if values:
                 raise ArgumentError(
-                    "Values need a function to fill in.", 'Write funcs.panel("NAME", …).'
+                    "Values need a function to fill in.",
+                    'Write funcs.panel("NAME", …).',
                 )
             return Panel(self, trusted=trusted)
         function = self[name]

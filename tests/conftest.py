@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 # Set on import: the notebooks' kernels and the servers that tests start take it over, and generate the data once.
 _CACHE = (
-    None if "FUNCS_CACHE_DIR" in os.environ else tempfile.TemporaryDirectory(prefix="funcs-cache-")
+    None
+    if "FUNCS_CACHE_DIR" in os.environ
+    else tempfile.TemporaryDirectory(prefix="funcs-cache-")
 )
 if _CACHE is not None:
     os.environ["FUNCS_CACHE_DIR"] = _CACHE.name
@@ -47,7 +49,13 @@ _FAVOURITES = tempfile.TemporaryDirectory(prefix="funcs-favourites-")
 os.environ["FUNCS_RESULTS_DIR"] = f"{_FAVOURITES.name}/results"
 os.environ["FUNCS_FAVOURITES"] = f"{_FAVOURITES.name}/favourites.json"
 os.environ["FUNCS_PRESETS"] = f"{_FAVOURITES.name}/presets.toml"
-for _name in ("FUNCS_BASE_URL", "FUNCS_TOKEN", "FUNCS_API_KEY", "FUNCS_PROFILE", "FUNCS_CONFIG"):
+for _name in (
+    "FUNCS_BASE_URL",
+    "FUNCS_TOKEN",
+    "FUNCS_API_KEY",
+    "FUNCS_PROFILE",
+    "FUNCS_CONFIG",
+):
     os.environ.pop(_name, None)
 # A process of pytest-xdist runs `python -m pytest` too: pyspark ends one whose main module says nothing of itself.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -114,7 +122,9 @@ def _is_json(value: object) -> bool:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # First the files beside the folders, and the notebooks: the longest, of which none should be left for the end.
-    items.sort(key=lambda item: item.nodeid.startswith("tests/") and item.nodeid.count("/") > 1)
+    items.sort(
+        key=lambda item: item.nodeid.startswith("tests/") and item.nodeid.count("/") > 1
+    )
     for item in items:
         # As properties, which a test process sends along with its report.
         item.user_properties.extend(("fault", number) for number in faults_of(item))
@@ -127,7 +137,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow"):
             item.add_marker(
-                pytest.mark.timeout(600 if item.nodeid.startswith("tests/browser/") else 1800)
+                pytest.mark.timeout(
+                    600 if item.nodeid.startswith("tests/browser/") else 1800
+                )
             )
 
 
@@ -140,7 +152,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     for outcome, reports in terminalreporter.stats.items():
         for report in reports:
             numbers = [
-                number for name, number in getattr(report, "user_properties", ()) if name == "fault"
+                number
+                for name, number in getattr(report, "user_properties", ())
+                if name == "fault"
             ]
             if outcome == "passed" and report.when == "call":
                 passed.update(numbers)
@@ -158,7 +172,11 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 def pytest_sessionstart(session: pytest.Session) -> None:
     # While the processes of -n 3 collect: the first of them that need the data would else generate it at once.
     chosen = session.config.option
-    if getattr(chosen, "numprocesses", 0) and not chosen.file_or_dir and not chosen.keyword:
+    if (
+        getattr(chosen, "numprocesses", 0)
+        and not chosen.file_or_dir
+        and not chosen.keyword
+    ):
         from jupyter_funcs.service.builtin import demo
 
         threading.Thread(target=demo.spend_file, daemon=True).start()
@@ -171,7 +189,8 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     try:
         return (yield)
     finally:
-        if session.testscollected > 1000:  # among them are users of these thousands of classes
+        # Among them are users of these thousands of classes.
+        if session.testscollected > 1000:
             importlib.import_module("ibis.backends.duckdb")
         gc.enable()
         gc.freeze()
@@ -184,7 +203,8 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
 def garbage_of_other_files() -> None:
     """Collect what earlier files left: a token that is still in memory is masked in every text."""
     gc.collect()
-    gc.freeze()  # what is left are caches, which the next collections need not look through
+    # What is left are caches, which the next collections need not look through.
+    gc.freeze()
 
 
 def pytest_sessionfinish() -> None:
@@ -209,7 +229,9 @@ def funcs(request: pytest.FixtureRequest) -> Iterator[Session]:
     from jupyter_funcs.service import embedded
 
     if request.param == "http":
-        session = jf.connect(request.getfixturevalue("service_url"), token=embedded().token)
+        session = jf.connect(
+            request.getfixturevalue("service_url"), token=embedded().token
+        )
     else:
         session = jf.connect()
     yield session
@@ -232,7 +254,9 @@ def _start_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FUNCS_HISTORY", str(_HISTORY))
     history._logs.clear()
     # The folder is made by what is kept in it.
-    monkeypatch.setenv("FUNCS_RESULTS_DIR", f"{_FAVOURITES.name}/results-{next(_numbers)}")
+    monkeypatch.setenv(
+        "FUNCS_RESULTS_DIR", f"{_FAVOURITES.name}/results-{next(_numbers)}"
+    )
 
 
 @pytest.fixture
@@ -242,10 +266,13 @@ def answering() -> Callable[..., Session]:
     import httpx
 
     def connect(
-        answer: Callable[[httpx.Request], httpx.Response], token: Any = "a-token-of-the-tests"
+        answer: Callable[[httpx.Request], httpx.Response],
+        token: Any = "a-token-of-the-tests",
     ) -> Session:
         return jf.connect(
-            "https://service.example", token=token, transport=httpx.MockTransport(answer)
+            "https://service.example",
+            token=token,
+            transport=httpx.MockTransport(answer),
         )
 
     return connect

@@ -17,7 +17,9 @@ PARTS = ("kind", "options", "required", "bounds")
 
 def declared(field: Field) -> Field:
     """Return a field whose parts are all declared, except its rule."""
-    return replace(field, evidence={**field.evidence, **dict.fromkeys(PARTS, Evidence.DECLARED)})
+    return replace(
+        field, evidence={**field.evidence, **dict.fromkeys(PARTS, Evidence.DECLARED)}
+    )
 
 
 def form_with(*fields: Field, **values: Any) -> Form:

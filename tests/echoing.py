@@ -34,9 +34,7 @@ def giving(rows: Callable[[str], object]) -> Act:
                 body = json.dumps(
                     {"error": failed, "body": None if failed else json.dumps(given)}
                 ).encode()
-            head = (
-                b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-            )
+            head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
             connection.send(head % len(body) + body)
 
     return act
@@ -55,7 +53,9 @@ def echoing() -> Iterator[Faulty]:
 
 
 @contextmanager
-def by_environment(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+def by_environment(
+    server: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Session]:
     """Connect by the environment, which other processes have too."""
     monkeypatch.setenv("FUNCS_BASE_URL", server.url)
     monkeypatch.setenv("FUNCS_TOKEN", CANARY)

@@ -43,7 +43,9 @@ def assert_linear(
             break
         size *= 2
         took = least(use, size, clock)
-    raise AssertionError(f"{size} takes {took:.3f} s, and four times that {longer:.3f} s")
+    raise AssertionError(
+        f"{size} takes {took:.3f} s, and four times that {longer:.3f} s"
+    )
 
 
 def least(
@@ -63,7 +65,9 @@ def least(
 
 
 def seconds(
-    use: Callable[[int], object], size: int, clock: Callable[[], float] = time.thread_time
+    use: Callable[[int], object],
+    size: int,
+    clock: Callable[[], float] = time.thread_time,
 ) -> float:
     """Return the time that a function of a size takes, without garbage collection."""
     gc.disable()

@@ -40,7 +40,9 @@ class Shared(KeyringBackend):
         return found.get(f"{service}/{username}")
 
     def set_password(self, service: str, username: str, password: str) -> None:
-        Path(os.environ["KEYRING_FILE"]).write_text(json.dumps({f"{service}/{username}": password}))
+        Path(os.environ["KEYRING_FILE"]).write_text(
+            json.dumps({f"{service}/{username}": password})
+        )
 
     def delete_password(self, service: str, username: str) -> None:
         Path(os.environ["KEYRING_FILE"]).unlink()

@@ -94,7 +94,9 @@ class Measured:
             "nested ones per 1,000": round(
                 1000 * counts["nested conditional expressions"] / code, 2
             ),
-            "tuple assignments per 1,000": round(1000 * counts["tuple assignments"] / code, 1),
+            "tuple assignments per 1,000": round(
+                1000 * counts["tuple assignments"] / code, 1
+            ),
             "vague names": counts["vague names"],
             "complexity": max(self.functions, default=Place(0, "")).size,
             "modules": counts["modules"],
@@ -102,7 +104,9 @@ class Measured:
 
 
 def modules() -> list[Path]:
-    return sorted(path for path in PACKAGE.rglob("*.py") if "node_modules" not in path.parts)
+    return sorted(
+        path for path in PACKAGE.rglob("*.py") if "node_modules" not in path.parts
+    )
 
 
 def measured(text: str, where: str) -> Measured:
@@ -115,7 +119,9 @@ def measured(text: str, where: str) -> Measured:
         for kind in kinds_of(node):
             module.counts[kind] += 1
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            module.functions.append(Place(complexity(node), f"{where}:{node.lineno} {node.name}"))
+            module.functions.append(
+                Place(complexity(node), f"{where}:{node.lineno} {node.name}")
+            )
     for number, line in enumerate(text.splitlines(), 1):
         module.counts["lines"] += 1
         code = line.strip()
@@ -131,7 +137,8 @@ def measured(text: str, where: str) -> Measured:
 def tokens(text: str) -> int:
     """Return how many tokens a module has, which packing lines doesn't change."""
     return sum(
-        token.type not in LAYOUT for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        token.type not in LAYOUT
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
     )
 
 
@@ -145,17 +152,25 @@ def documentation_lines(node: Documented) -> set[int]:
         and isinstance(first.value, ast.Constant)
         and isinstance(first.value.value, str)
     )
-    return set(range(first.lineno, (first.end_lineno or first.lineno) + 1)) if is_text else set()
+    return (
+        set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+        if is_text
+        else set()
+    )
 
 
 def kinds_of(node: ast.AST) -> list[str]:
     """Return what a node is counted as."""
     if isinstance(node, ast.IfExp):
-        is_nested = any(isinstance(child, ast.IfExp) for child in ast.iter_child_nodes(node))
+        is_nested = any(
+            isinstance(child, ast.IfExp) for child in ast.iter_child_nodes(node)
+        )
         nested = ["nested conditional expressions"] if is_nested else []
         return ["conditional expressions", *nested]
     if isinstance(node, ast.Assign):
-        is_packed = isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Tuple)
+        is_packed = isinstance(node.targets[0], ast.Tuple) and isinstance(
+            node.value, ast.Tuple
+        )
         return ["tuple assignments"] if is_packed else []
     if isinstance(node, ast.Name):
         return ["vague names"] if node.id in VAGUE_NAMES else []
@@ -221,7 +236,9 @@ def project() -> dict[str, float]:
         "modules in a folder": max(folders.values()),
         "entries at the top": len(entries),
         "lines of the README": readme.read_text("utf-8").count("\n"),
-        "archaic wordings": sum(len(ARCHAIC.findall(path.read_text("utf-8"))) for path in texts),
+        "archaic wordings": sum(
+            len(ARCHAIC.findall(path.read_text("utf-8"))) for path in texts
+        ),
     }
 
 
@@ -240,7 +257,11 @@ def page_figures() -> dict[str, float]:
             "the page isn't measured: it needs Node, and `npm ci` in jupyter_funcs/panel/front"
         )
     printed = subprocess.run(
-        [node, FRONT / "measure.mjs"], capture_output=True, text=True, check=True, timeout=60
+        [node, FRONT / "measure.mjs"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     figures: dict[str, float] = json.loads(printed.stdout)
     return figures
@@ -250,7 +271,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--packages", action="store_true", help="print the figures of each package")
+    parser.add_argument(
+        "--packages", action="store_true", help="print the figures of each package"
+    )
     parser.add_argument(
         "--worst",
         action="store_true",
@@ -263,7 +286,9 @@ def main() -> None:
         for name, package in by_package.items():
             print(
                 f"{name:20}",
-                "; ".join(f"{figure} {value:,}" for figure, value in package.figures().items()),
+                "; ".join(
+                    f"{figure} {value:,}" for figure, value in package.figures().items()
+                ),
             )
     if options.worst:
         for size, where in sorted(total.functions, reverse=True)[:20]:

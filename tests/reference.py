@@ -33,7 +33,9 @@ _MAY_IMPORT = re.compile(r" (?:May import|Imports) .+$")
 def tables() -> dict[tuple[str, str], list[list[str]]]:
     """Return the rows of each table."""
     shell = list(_commands(main._parser()))
-    run, sweep = re.split(r"\n\n(?=pairs\n)", inspect.getdoc(CallOptions).partition("----\n")[2])  # type: ignore[union-attr]
+    run, sweep = re.split(
+        r"\n\n(?=pairs\n)", inspect.getdoc(CallOptions).partition("----\n")[2]
+    )  # type: ignore[union-attr]
     own = [
         each
         for each in vars(errors).values()
@@ -78,14 +80,22 @@ def tables() -> dict[tuple[str, str], list[list[str]]]:
             for name, does, parser in shell
             if name.startswith("admin ") and not _within(parser)
             for options in [
-                [each for each in _options(parser) if each[0] not in {"--config FILE", "--json"}]
+                [
+                    each
+                    for each in _options(parser)
+                    if each[0] not in {"--config FILE", "--json"}
+                ]
             ]
         ],
-        ("architecture", "package"): list(_packages(test_imports.ORDER, "jupyter_funcs")),
+        ("architecture", "package"): list(
+            _packages(test_imports.ORDER, "jupyter_funcs")
+        ),
         ("architecture", "part"): list(
             _packages(test_imports.SERVICE_ORDER, "jupyter_funcs.service")
         ),
-        ("architecture", "trait"): [[f"`{name}`", BY_HAND, BY_HAND] for name in _traits()],
+        ("architecture", "trait"): [
+            [f"`{name}`", BY_HAND, BY_HAND] for name in _traits()
+        ],
         ("host-a-service", "key"): [
             [f"`{key}`", default, BY_HAND] for key, default in _keys(Settings)
         ],
@@ -94,7 +104,9 @@ def tables() -> dict[tuple[str, str], list[list[str]]]:
 
 def _does(name: str) -> str:
     also = [alias for alias, of in usage.ALIASES.items() if of == name]
-    return usage.SUBCOMMANDS[name].does + "".join(f" (also `{alias}`)" for alias in also)
+    return usage.SUBCOMMANDS[name].does + "".join(
+        f" (also `{alias}`)" for alias in also
+    )
 
 
 def _taken_by(option: usage.Option) -> str:
@@ -106,7 +118,9 @@ def _call_options(text: str) -> Iterator[list[str]]:
     defaults = CallOptions()
     for name, does in re.findall(r"^(\w+)\n((?:    .*\n?)+)", text, re.MULTILINE):
         [option] = [
-            f"`{each}`" for each in usage.OPTIONS if f"--{name.replace('_', '-')}" == each
+            f"`{each}`"
+            for each in usage.OPTIONS
+            if f"--{name.replace('_', '-')}" == each
         ] or [""]
         yield [
             f"`{name}={getattr(defaults, name)!r}`",
@@ -136,13 +150,19 @@ def _packages(order: list[set[str]], root: str) -> Iterator[list[str]]:
         imported = [", ".join(f"`{name}`" for name in below) + further] if below else []
         for name in sorted(names):
             module = root if root.endswith(name) else f"{root}.{name}"
-            about = _MAY_IMPORT.sub("", _first(test_imports.docstring(module))).removesuffix(".")
+            about = _MAY_IMPORT.sub(
+                "", _first(test_imports.docstring(module))
+            ).removesuffix(".")
             service = (
                 ["`service`"]
                 if name in test_imports.REACH_THE_SERVICE and root == "jupyter_funcs"
                 else []
             )
-            yield [f"`{name}`", about, "; ".join([*imported, *service]) or "nothing of ours"]
+            yield [
+                f"`{name}`",
+                about,
+                "; ".join([*imported, *service]) or "nothing of ours",
+            ]
         below = sorted(names)
 
 
@@ -153,7 +173,11 @@ def _traits() -> list[str]:
 
 def _within(parser: argparse.ArgumentParser) -> Any:
     return next(
-        (action for action in parser._actions if isinstance(action, argparse._SubParsersAction)),
+        (
+            action
+            for action in parser._actions
+            if isinstance(action, argparse._SubParsersAction)
+        ),
         None,
     )
 
@@ -173,7 +197,8 @@ def _synopsis(name: str, parser: argparse.ArgumentParser) -> str:
     words = [action for action in parser._actions if not action.option_strings]
     optional = {"?": "[{}]", "*": "[{} …]"}
     texts = [
-        optional.get(str(word.nargs), "{}").format(str(word.metavar or word.dest)) for word in words
+        optional.get(str(word.nargs), "{}").format(str(word.metavar or word.dest))
+        for word in words
     ]
     return " ".join([name, *texts])
 
@@ -181,9 +206,14 @@ def _synopsis(name: str, parser: argparse.ArgumentParser) -> str:
 def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
     for action in parser._actions:
         if action.option_strings and not isinstance(action, argparse._HelpAction):
-            value = action.metavar or ("|".join(map(str, action.choices)) if action.choices else "")
+            value = action.metavar or (
+                "|".join(map(str, action.choices)) if action.choices else ""
+            )
             takes = "" if action.nargs == 0 else value or action.dest.upper()
-            yield f"{', '.join(action.option_strings)} {takes}".strip(), action.help or ""
+            yield (
+                f"{', '.join(action.option_strings)} {takes}".strip(),
+                action.help or "",
+            )
 
 
 def _by_option(
@@ -204,7 +234,11 @@ def _keys(model: Any, before: str = "") -> Iterator[tuple[str, str]]:
             for each in (field.annotation, *getattr(field.annotation, "__args__", ()))
             if _is_section(each)
         ]
-        default = str(field.default).lower() if isinstance(field.default, bool) else field.default
+        default = (
+            str(field.default).lower()
+            if isinstance(field.default, bool)
+            else field.default
+        )
         if inner and not name.endswith("columns"):
             yield from _keys(inner[0], f"{before}{name}.")
         else:
@@ -224,7 +258,8 @@ def written(page: str, text: str) -> str:
         [table] = re.findall(rf"^\| {head} \|.*\n(?:\|.*\n)+", text, re.MULTILINE)
         top, line, *lines = table.splitlines()
         before = {
-            cells[0]: cells for cells in (re.split(r"(?<!\\) ?\| ?", each)[1:-1] for each in lines)
+            cells[0]: cells
+            for cells in (re.split(r"(?<!\\) ?\| ?", each)[1:-1] for each in lines)
         }
         made = [[cell.replace("|", "\\|") for cell in row] for row in rows]
         if any(BY_HAND in row for row in rows):  # in the page's order
@@ -238,7 +273,8 @@ def written(page: str, text: str) -> str:
                 for row in made
             ]
         text = text.replace(
-            table, "\n".join([top, line, *(f"| {' | '.join(row)} |" for row in made)]) + "\n"
+            table,
+            "\n".join([top, line, *(f"| {' | '.join(row)} |" for row in made)]) + "\n",
         )
     return text
 
@@ -247,7 +283,9 @@ def llms() -> str:
     """Return the guide's list of pages for programs (llmstxt.org), with what the README says of each."""
     readme = (GUIDE.parent.parent / "README.md").read_text("utf-8")
     about = " ".join(readme.split("\n\n")[1].split())
-    rows = re.findall(r"\[([\w-]+)\]\(jupyter_funcs/guide/([\w-]+\.md)\) \| (.+) \|", readme)
+    rows = re.findall(
+        r"\[([\w-]+)\]\(jupyter_funcs/guide/([\w-]+\.md)\) \| (.+) \|", readme
+    )
     pages = "\n".join(f"- [{topic}]({page}): {covers}" for topic, page, covers in rows)
     return f"# jupyter_funcs\n\n> {about}\n\n## Guide\n\n{pages}\n"
 

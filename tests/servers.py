@@ -40,22 +40,32 @@ class _Server(uvicorn.Server):
         await asyncio.wrap_future(self.end)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if self.server_state.connections or self.server_state.tasks or self.config.lifespan == "on":
+        if (
+            self.server_state.connections
+            or self.server_state.tasks
+            or self.config.lifespan == "on"
+        ):
             await super().shutdown(sockets)
         for each in [*self.servers, *(sockets or [])]:
             each.close()
 
 
 @contextlib.contextmanager
-def serving(app: Any, listening: socket.socket | None = None, **options: Any) -> Iterator[str]:
+def serving(
+    app: Any, listening: socket.socket | None = None, **options: Any
+) -> Iterator[str]:
     """Serve an ASGI application over real HTTP, on a free port or a socket that listens; give its address."""
     # With its protocol, without which asyncio does not switch Nagle's algorithm off: 40 ms a request.
-    with listening or socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as own:
+    with listening or socket.socket(
+        socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
+    ) as own:
         if listening is None:
             own.bind(("127.0.0.1", 0))
         options = {"lifespan": "off", **options}
         server = _Server(uvicorn.Config(app, log_level="error", ws="none", **options))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [own]}, daemon=True)
+        thread = threading.Thread(
+            target=server.run, kwargs={"sockets": [own]}, daemon=True
+        )
         thread.start()
         while not server.started:
             assert thread.is_alive()
@@ -82,7 +92,9 @@ def serving_accounts() -> Iterator[Service]:
     grants = Grants(seed=demo.add_accounts)
     auth = Auth(SigningKeys.in_memory(), grants)
     engine = DuckDBEngine(companies.reference(), demo.cards)
-    app = create_app(Registry(demo.published(), author=demo.AUTHOR), auth, grants, engine)
+    app = create_app(
+        Registry(demo.published(), author=demo.AUTHOR), auth, grants, engine
+    )
     with cheap_hashes(), serving(app) as url:
         yield Service(url, auth, grants, app)
 

@@ -34,7 +34,8 @@ BINDER = ROOT / "binder"
 def test_repo2docker_plans_what_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python of the version that is asked for, the requirements, and then the script, which can be executed."""
     buildpacks = pytest.importorskip(
-        "repo2docker.buildpacks", reason="repo2docker isn't installed: pip install -e '.[check]'"
+        "repo2docker.buildpacks",
+        reason="repo2docker isn't installed: pip install -e '.[check]'",
     )
     monkeypatch.chdir(ROOT)
     plan = buildpacks.PythonBuildPack("buildpack-deps:jammy")
@@ -42,7 +43,9 @@ def test_repo2docker_plans_what_is_meant(monkeypatch: pytest.MonkeyPatch) -> Non
     assert plan.detect()
     assert plan.python_version == "3.12"
     dockerfile = plan.render({})
-    install = dockerfile.index('pip install --no-cache-dir -r "binder/requirements.txt"')
+    install = dockerfile.index(
+        'pip install --no-cache-dir -r "binder/requirements.txt"'
+    )
     assert dockerfile.index("./binder/postBuild") > install
 
 
@@ -68,7 +71,9 @@ def test_a_plain_address_leads_to_a_notebook_that_is_there() -> None:
         "JupyterNotebookApp": "/notebooks/",
     }
     for part in config.values():
-        name = part["default_url"].removeprefix("/lab/tree/").removeprefix("/notebooks/")
+        name = (
+            part["default_url"].removeprefix("/lab/tree/").removeprefix("/notebooks/")
+        )
         assert (ROOT / name).is_file()
 
 
@@ -78,7 +83,9 @@ def python() -> str:
     found = shutil.which(wanted)
     works = (
         found is not None
-        and not subprocess.run([found, "--version"], capture_output=True, check=False).returncode
+        and not subprocess.run(
+            [found, "--version"], capture_output=True, check=False
+        ).returncode
     )
     return found if found is not None and works else sys.executable
 
@@ -88,13 +95,19 @@ def binder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[str,
     """A copy of the repository with what Binder would install and run for it, and the variables of its person."""
     folder = tmp_path_factory.mktemp("binder")
     repository = folder / "repository"
-    left_out = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist")
+    left_out = shutil.ignore_patterns(
+        ".*", "__pycache__", "*.egg-info", "build", "dist"
+    )
     shutil.copytree(ROOT, repository, ignore=left_out)
     subprocess.run([python(), "-m", "venv", folder / "env"], check=True)
     (folder / "home").mkdir()
     left_out_too = ("FUNCS_", "JUPYTER", "PYTHON", "XDG_")
     environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith(left_out_too)},
+        **{
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(left_out_too)
+        },
         "HOME": str(folder / "home"),
         "PATH": f"{folder / 'env' / 'bin'}:{os.environ['PATH']}",
     }
@@ -112,7 +125,12 @@ def binder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[str,
 
 def execute(repository: Path, environment: Mapping[str, str], *words: str) -> str:
     done = subprocess.run(
-        words, cwd=repository, env=environment, capture_output=True, text=True, check=False
+        words,
+        cwd=repository,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -147,7 +165,11 @@ def lab(repository: Path, environment: Mapping[str, str]) -> Iterator[str]:
     log = repository.with_name("log")
     with log.open("wb") as file:
         server = subprocess.Popen(
-            command, cwd=repository, env=environment, stdout=file, stderr=subprocess.STDOUT
+            command,
+            cwd=repository,
+            env=environment,
+            stdout=file,
+            stderr=subprocess.STDOUT,
         )
     try:
         for _ in range(600):
@@ -202,7 +224,9 @@ def test_the_plain_address_opens_the_quickstart_and_its_cells_run(
         assert page.url == f"{url}lab/tree/notebooks/quickstart.ipynb"
         cells = page.locator(".jp-Notebook .jp-CodeCell")
         expect(cells.first).to_be_visible(timeout=90_000)
-        expect(page.locator("#jp-main-statusbar")).to_contain_text("Idle", timeout=60_000)
+        expect(page.locator("#jp-main-statusbar")).to_contain_text(
+            "Idle", timeout=60_000
+        )
         page.wait_for_timeout(3000)  # a question about news would be here by now
         look(page, "binder-1-first")
         expect(page.locator(".Toastify__toast, .jp-Dialog")).to_have_count(0)
@@ -210,7 +234,9 @@ def test_the_plain_address_opens_the_quickstart_and_its_cells_run(
 
         cells.first.locator(".cm-content").click()
         page.keyboard.press("Shift+Enter")
-        expect(cells.first.locator(".jp-InputPrompt")).to_have_text("[1]:", timeout=60_000)
+        expect(cells.first.locator(".jp-InputPrompt")).to_have_text(
+            "[1]:", timeout=60_000
+        )
         expect(cells.first.locator(".jp-OutputArea-output")).to_have_count(0)
         for number in (1, 2):
             cells.nth(number).locator(".cm-content").click()

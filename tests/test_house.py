@@ -30,7 +30,8 @@ EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 REQUIREMENTS = [
     requirement
     for requirement in map(
-        Requirement, PROJECT["dependencies"] + [each for extra in EXTRAS.values() for each in extra]
+        Requirement,
+        PROJECT["dependencies"] + [each for extra in EXTRAS.values() for each in extra],
     )
     if requirement.name != PROJECT["name"]
 ]
@@ -40,11 +41,11 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 327_694,
-    "tokens a line": 6.43,
-    "characters a code line": 36.6,
-    "percent of lines over 100": 0.9,
-    "conditional expressions per 1,000": 17.9,
+    "tokens": 328_530,
+    "tokens a line": 5.93,
+    "characters a code line": 32.8,
+    "percent of lines over 100": 0.8,
+    "conditional expressions per 1,000": 16.1,
     "nested ones per 1,000": 0.0,
     "tuple assignments per 1,000": 0.1,
     "vague names": 8,
@@ -53,7 +54,7 @@ CEILINGS = {
     "modules in a folder": 15,
     "entries at the top": 16,
     "lines of the README": 142,
-    "archaic wordings": 8,
+    "archaic wordings": 7,
 }
 CEILINGS_OF_THE_PAGE = {
     "TypeScript tokens": 102_500,
@@ -63,7 +64,9 @@ CEILINGS_OF_THE_PAGE = {
 
 
 def ran(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
 
 
 # How the code reads
@@ -85,7 +88,9 @@ def figures_of_the_page() -> dict[str, float]:
 @pytest.mark.parametrize("name", CEILINGS)
 def test_the_code_reads_no_worse_than_before(name: str) -> None:
     """Each figure is at most its ceiling."""
-    assert figures()[name] <= CEILINGS[name], "see python -m tests.measures --packages --worst"
+    assert figures()[name] <= CEILINGS[name], (
+        "see python -m tests.measures --packages --worst"
+    )
 
 
 @pytest.mark.parametrize("name", CEILINGS_OF_THE_PAGE)
@@ -125,14 +130,18 @@ def test_a_measure_sees_what_it_is_for() -> None:
         "tuple assignments": 1,
         "vague names": 2,
     }
-    assert [function.size for function in measures.measured(SAMPLE, "sample.py").functions] == [4]
+    assert [
+        function.size for function in measures.measured(SAMPLE, "sample.py").functions
+    ] == [4]
 
 
 # Scripts
 
 
 @pytest.mark.parametrize(
-    "path", [*sorted(SCRIPTS.iterdir()), ROOT / "tests/cluster/run"], ids=lambda path: path.name
+    "path",
+    [*sorted(SCRIPTS.iterdir()), ROOT / "tests/cluster/run"],
+    ids=lambda path: path.name,
 )
 def test_a_script_can_be_executed_and_parsed(path: Path) -> None:
     """Each says what runs it, has the right to be run, and is well-formed; one of bash stops at its first failure."""
@@ -157,7 +166,9 @@ def test_the_pythons_of_a_machine_are_those_that_run() -> None:
         assert len(lines) == 1
     for line in lines:
         assert (
-            ran(line, "-c", "import sys; print(*sys.version_info[:2], sep='.')").stdout.strip()
+            ran(
+                line, "-c", "import sys; print(*sys.version_info[:2], sep='.')"
+            ).stdout.strip()
             == mine
         )
 
@@ -166,16 +177,18 @@ def test_the_check_tries_every_python_that_is_promised() -> None:
     """The oldest is the check's own; the others are tried with the wheel, and named in the metadata."""
     promised = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     assert PROJECT["requires-python"] == f">={promised[0]}"
-    assert f'.ci/versions "$wheel" {" ".join(promised[1:])}\n' in (SCRIPTS / "run").read_text(
-        "utf-8"
-    )
+    assert f'.ci/versions "$wheel" {" ".join(promised[1:])}\n' in (
+        SCRIPTS / "run"
+    ).read_text("utf-8")
 
 
 # A commit
 
 
 def hooks() -> list[dict[str, Any]]:
-    yaml = pytest.importorskip("yaml", reason="yaml isn't installed: pip install -e '.[check]'")
+    yaml = pytest.importorskip(
+        "yaml", reason="yaml isn't installed: pip install -e '.[check]'"
+    )
     config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
     assert [repository["repo"] for repository in config["repos"]] == ["local"]
     found: list[dict[str, Any]] = config["repos"][0]["hooks"]
@@ -200,7 +213,8 @@ def test_a_commit_is_checked_with_what_the_environment_has() -> None:
 def test_the_hooks_are_what_pre_commit_takes() -> None:
     """By pre-commit's own rules."""
     client = pytest.importorskip(
-        "pre_commit.clientlib", reason="pre_commit isn't installed: pip install -e '.[check]'"
+        "pre_commit.clientlib",
+        reason="pre_commit isn't installed: pip install -e '.[check]'",
     )
     assert client.load_config(str(ROOT / ".pre-commit-config.yaml"))
 
@@ -218,7 +232,10 @@ SITE = runpy.run_path(str(SCRIPTS / "site"))
         ('<a href="https://other.example">', ""),
         ('<a href="../gone/">', "links to ../gone/"),
         ('<a href="../other/#nowhere">', "links to ../other/#nowhere"),
-        ('<img src="https://cdn.example/logo.svg">', "loads https://cdn.example/logo.svg"),
+        (
+            '<img src="https://cdn.example/logo.svg">',
+            "loads https://cdn.example/logo.svg",
+        ),
         ('<script src="//cdn.example/code.js">', "loads //cdn.example/code.js"),
     ],
 )
@@ -238,7 +255,9 @@ def test_a_notebook_is_a_page_with_its_outputs(tmp_path: Path) -> None:
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         page = SITE["tutorial"](path, tmp_path / "pictures")
         assert SITE["title"](page)
-        assert page.count('<div class="jf-output">') == path.read_text("utf-8").count('"text/html"')
+        assert page.count('<div class="jf-output">') == path.read_text("utf-8").count(
+            '"text/html"'
+        )
         assert ".ipynb)" not in page
         for picture in re.findall(r"!\[\]\(\.\./(.+?)\)", page):
             assert (tmp_path / picture).stat().st_size > 1000
@@ -283,7 +302,9 @@ def test_contributing_leads_to_the_guide() -> None:
     text = page.read_text("utf-8")
     for target in re.findall(r"\]\((.+?)\)", text):
         assert (page.parent / target.partition("#")[0]).is_file(), target
-    known = (ROOT / "README.md").read_text("utf-8") + (GUIDE / "develop.md").read_text("utf-8")
+    known = (ROOT / "README.md").read_text("utf-8") + (GUIDE / "develop.md").read_text(
+        "utf-8"
+    )
     for command in re.findall(r"```sh\n(.+?)```", text, re.DOTALL)[0].splitlines():
         assert f"\n{command}\n" in known
 
@@ -294,7 +315,9 @@ def test_contributing_leads_to_the_guide() -> None:
 def test_a_requirement_has_a_lower_bound() -> None:
     """One that .ci/lowest can install; the version is whoever installs it's to choose above."""
     assert [
-        str(requirement) for requirement in REQUIREMENTS if not has_lower_bound(requirement)
+        str(requirement)
+        for requirement in REQUIREMENTS
+        if not has_lower_bound(requirement)
     ] == []
 
 
@@ -305,9 +328,13 @@ def has_lower_bound(requirement: Requirement) -> bool:
 def table() -> dict[str, str]:
     """Return the licence of each package, as the guide states it."""
     rows = re.findall(
-        r"^\| (`.+?) \| (.+?) \| .+ \|$", (GUIDE / "licences.md").read_text("utf-8"), re.MULTILINE
+        r"^\| (`.+?) \| (.+?) \| .+ \|$",
+        (GUIDE / "licences.md").read_text("utf-8"),
+        re.MULTILINE,
     )
-    return {name: said for names, said in rows for name in re.findall(r"`([\w-]+)`", names)}
+    return {
+        name: said for names, said in rows for name in re.findall(r"`([\w-]+)`", names)
+    }
 
 
 def test_the_table_of_licences_has_each_package_that_is_named() -> None:
@@ -315,7 +342,9 @@ def test_the_table_of_licences_has_each_package_that_is_named() -> None:
     assert sorted(table()) == sorted({requirement.name for requirement in REQUIREMENTS})
 
 
-@pytest.mark.parametrize("name", sorted({requirement.name for requirement in REQUIREMENTS}))
+@pytest.mark.parametrize(
+    "name", sorted({requirement.name for requirement in REQUIREMENTS})
+)
 def test_a_licence_is_what_the_package_says(name: str) -> None:
     """By the metadata of what is installed."""
     try:

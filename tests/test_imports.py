@@ -46,7 +46,12 @@ REACH_THE_SERVICE = {"api", "cli"}
 # Each foreign library lives in as few modules as possible.
 HOMES = {
     "httpx": {"api", "connection.http", "connection.proxies"},
-    "IPython": {"client.notebook", "magic.completion", "magic.extension", "magic.subcommands"},
+    "IPython": {
+        "client.notebook",
+        "magic.completion",
+        "magic.extension",
+        "magic.subcommands",
+    },
     "pydantic": {"functions.markers", "functions.parameters", "sources.python"},
     "msgspec": {
         "catalog.changes",
@@ -101,7 +106,9 @@ def modules() -> dict[str, Path]:
 @functools.cache
 def trees() -> dict[str, ast.Module]:
     """Return the syntax tree of each module."""
-    return {name: ast.parse(path.read_text("utf-8")) for name, path in modules().items()}
+    return {
+        name: ast.parse(path.read_text("utf-8")) for name, path in modules().items()
+    }
 
 
 def docstring(module: str) -> str:
@@ -142,7 +149,9 @@ def statements() -> list[Statement]:
                 )
                 names = [alias.name for alias in node.names]
                 found.append(
-                    Statement(name, node.module or "", names, node.lineno, id(node) in typing)
+                    Statement(
+                        name, node.module or "", names, node.lineno, id(node) in typing
+                    )
                 )
     return found
 
@@ -154,7 +163,8 @@ def imports() -> list[Import]:
     for importer, base, names, line, _ in statements():
         if base.split(".")[0] == "jupyter_funcs":
             targets = {
-                f"{base}.{name}" if f"{base}.{name}" in modules() else base for name in names
+                f"{base}.{name}" if f"{base}.{name}" in modules() else base
+                for name in names
             }
             found += [Import(importer, target, line) for target in sorted(targets)]
     return found
@@ -163,7 +173,8 @@ def imports() -> list[Import]:
 def package(module: str, depth: int = 1) -> str:
     """Return the package of a module as the order names it."""
     return (
-        ".".join(module.split(".")[depth:]).partition(".")[0] or module.rsplit(".", maxsplit=1)[-1]
+        ".".join(module.split(".")[depth:]).partition(".")[0]
+        or module.rsplit(".", maxsplit=1)[-1]
     )
 
 
@@ -237,17 +248,23 @@ def test_an_upward_import_and_a_cycle_are_seen() -> None:
     assert upward(wrong, ORDER, 1) == [
         "jupyter_funcs.core.text, line 1: imports jupyter_funcs.client.jobs"
     ]
-    assert upward([Import("jupyter_funcs.frames.frame", "jupyter_funcs.catalog.form", 1)], ORDER, 1)
-    assert not upward([Import("jupyter_funcs.client.jobs", "jupyter_funcs.core.text", 1)], ORDER, 1)
+    assert upward(
+        [Import("jupyter_funcs.frames.frame", "jupyter_funcs.catalog.form", 1)],
+        ORDER,
+        1,
+    )
+    assert not upward(
+        [Import("jupyter_funcs.client.jobs", "jupyter_funcs.core.text", 1)], ORDER, 1
+    )
 
 
 def test_the_tree_can_be_found_ones_way_around() -> None:
     """Every package is in the order; none holds more than 20 modules."""
     packages = {package(name) for name in modules() if not is_of_the_service(name)}
     assert packages == set().union(*ORDER)
-    assert {package(name, 2) for name in modules() if is_of_the_service(name)} == set().union(
-        *SERVICE_ORDER
-    )
+    assert {
+        package(name, 2) for name in modules() if is_of_the_service(name)
+    } == set().union(*SERVICE_ORDER)
     for folder in {path.parent for path in modules().values()}:
         assert len(list(folder.glob("*.py"))) <= 20, folder
 
@@ -261,7 +278,9 @@ def test_a_library_stays_in_its_modules(library: str) -> None:
         if one.base.split(".")[0] == library and not one.is_for_typing
     }
     assert {
-        user.removeprefix("jupyter_funcs.") for user in users if not is_of_the_service(user)
+        user.removeprefix("jupyter_funcs.")
+        for user in users
+        if not is_of_the_service(user)
     } == HOMES[library]
 
 
@@ -281,7 +300,16 @@ def test_class_names_are_unique() -> None:
     [
         (
             "import jupyter_funcs",
-            {"pandas", "httpx", "pydantic", "ipywidgets", "IPython", "msgspec", "duckdb", "ibis"},
+            {
+                "pandas",
+                "httpx",
+                "pydantic",
+                "ipywidgets",
+                "IPython",
+                "msgspec",
+                "duckdb",
+                "ibis",
+            },
         ),
         (
             "import jupyter_funcs.magic.subcommands",
@@ -304,7 +332,15 @@ def test_class_names_are_unique() -> None:
         ),
         (
             "import jupyter_funcs as jf; jf.connect()['Get Panel Daily'](PanelName='Demo Card Panel', Symbol='NVRA')",
-            {"ipywidgets", "IPython", "ibis", "sqlglot", "pydantic", "cryptography", "rich"},
+            {
+                "ipywidgets",
+                "IPython",
+                "ibis",
+                "sqlglot",
+                "pydantic",
+                "cryptography",
+                "rich",
+            },
         ),
         (
             "import tests.conftest",
@@ -316,7 +352,9 @@ def test_heavy_imports_wait(statement: str, unwanted: set[str]) -> None:
     """What is not needed yet is not imported yet."""
     program = f"import sys\n{statement}\nprint(*{{name.split('.')[0] for name in sys.modules}})"
     words = [sys.executable, "-c", program]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True, timeout=600)
+    done = subprocess.run(
+        words, cwd=ROOT, capture_output=True, text=True, check=True, timeout=600
+    )
     assert not unwanted & set(done.stdout.split())
 
 

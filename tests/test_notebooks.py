@@ -29,15 +29,25 @@ def read(path: Path) -> nbformat.NotebookNode:
 
 
 def outputs(notebook: nbformat.NotebookNode) -> Iterator[nbformat.NotebookNode]:
-    return itertools.chain.from_iterable(cell.get("outputs", ()) for cell in notebook.cells)
+    return itertools.chain.from_iterable(
+        cell.get("outputs", ()) for cell in notebook.cells
+    )
 
 
 def shown(notebook: nbformat.NotebookNode) -> str:
     """Return what a reader sees below the cells, without the markup."""
     texts: list[str] = []
     for output in outputs(notebook):
-        texts += [output.get("text", ""), output.get("evalue", ""), *output.get("traceback", ())]
-        texts += [text for kind, text in output.get("data", {}).items() if kind.startswith("text/")]
+        texts += [
+            output.get("text", ""),
+            output.get("evalue", ""),
+            *output.get("traceback", ()),
+        ]
+        texts += [
+            text
+            for kind, text in output.get("data", {}).items()
+            if kind.startswith("text/")
+        ]
     return re.sub(r"<style.*?</style>|<[^>]*>", " ", "\n".join(texts), flags=re.DOTALL)
 
 
@@ -47,7 +57,9 @@ def test_a_notebook_is_stored_with_its_outputs(path: Path) -> None:
     notebook = read(path)
     nbformat.validate(notebook)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    compared = [cell for cell in code if "nbval-check-output" in cell.metadata.get("tags", [])]
+    compared = [
+        cell for cell in code if "nbval-check-output" in cell.metadata.get("tags", [])
+    ]
     assert compared
     assert all(cell.outputs for cell in compared)
     assert sum(bool(cell.outputs) for cell in code) > len(code) / 2
@@ -71,13 +83,19 @@ def test_a_notebook_holds_no_widget_state_and_no_path(path: Path) -> None:
 def test_a_notebook_holds_no_noise_of_its_execution(path: Path) -> None:
     """What differs at each execution and says nothing: warnings, bars, how long it took, when each cell began."""
     notebook = read(path)
-    errors = [output["text"] for output in outputs(notebook) if output.get("name") == "stderr"]
-    assert [text for text in errors if not text.startswith("MissingRowsWarning: ")] == []
+    errors = [
+        output["text"] for output in outputs(notebook) if output.get("name") == "stderr"
+    ]
+    assert [
+        text for text in errors if not text.startswith("MissingRowsWarning: ")
+    ] == []
     assert not [cell for cell in notebook.cells if "execution" in cell.metadata]
     said = shown(notebook)
     assert not re.search(r"\d ?%\|.*\|", said), "a bar"
     assert not re.search(r"\d/s\b|\bruns?/s\b", said), "a bar's speed"
-    assert not re.search(r"\b\d+(\.\d+)? ?(ms|s|sec|seconds?)\b", said), "how long it took"
+    assert not re.search(r"\b\d+(\.\d+)? ?(ms|s|sec|seconds?)\b", said), (
+        "how long it took"
+    )
 
 
 @each_notebook
@@ -86,7 +104,10 @@ def test_a_notebook_can_be_read_where_no_widget_is_drawn(path: Path) -> None:
     assert path.stat().st_size < MOST_BYTES
     for output in outputs(read(path)):
         data = output.get("data", {})
-        assert "application/vnd.jupyter.widget-view+json" not in data or data["text/html"].strip()
+        assert (
+            "application/vnd.jupyter.widget-view+json" not in data
+            or data["text/html"].strip()
+        )
 
 
 @each_notebook
@@ -122,7 +143,9 @@ def test_what_a_notebook_starts_ends_with_it(
     last = max(at for at, cell in enumerate(notebook.cells) if "Popen" in cell.source)
     fails = "import psutil\n\nprint(*(each.pid for each in psutil.Process().children(recursive=True)))\n1 / 0"
     notebook.cells = [*notebook.cells[: last + 1], nbformat.v4.new_code_cell(fails)]
-    client = NotebookClient(notebook, kernel_name="python3", timeout=120, shutdown_kernel=how)
+    client = NotebookClient(
+        notebook, kernel_name="python3", timeout=120, shutdown_kernel=how
+    )
     client.create_kernel_manager().shutdown_wait_time = (
         60  # a kernel that ends is not killed on a busy machine
     )

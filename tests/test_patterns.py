@@ -62,7 +62,9 @@ def found() -> dict[str, list[Found]]:
     for path, text in source.items():
         module = ".".join(path.with_suffix("").relative_to(PACKAGE).parts)
         calls = list(_calls(ast.parse(text))) if "import re\n" in text else []
-        names = vars(importlib.import_module(f"jupyter_funcs.{module}")) if calls else {}
+        names = (
+            vars(importlib.import_module(f"jupyter_funcs.{module}")) if calls else {}
+        )
         for name in {
             owner
             for owner, _ in calls
@@ -72,7 +74,9 @@ def found() -> dict[str, list[Found]]:
             for suffix, pattern in _within(names[name]):
                 key = f"{module}.{name}{suffix}"
                 methods = (
-                    METHODS.get(key) or METHODS.get(f"{module}.{name}") or _methods(name, users)
+                    METHODS.get(key)
+                    or METHODS.get(f"{module}.{name}")
+                    or _methods(name, users)
                 )
                 patterns[key] = [Found(pattern, method) for method in methods]
         for owner, call in calls:
@@ -85,7 +89,10 @@ def found() -> dict[str, list[Found]]:
                 if "re." in ast.unparse(each)
             ]
             pattern = re.compile(
-                *(eval(ast.unparse(each), dict(names)) for each in [call.args[0], *flags])
+                *(
+                    eval(ast.unparse(each), dict(names))
+                    for each in [call.args[0], *flags]
+                )
             )
             methods = METHODS.get(key) or _kinds({ast.unparse(call.func)[3:]})
             patterns.setdefault(key, []).append(Found(pattern, *methods))
@@ -98,12 +105,14 @@ def _calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
         target = getattr(statement, "target", None) or next(
             iter(getattr(statement, "targets", [])), None
         )
-        owner = getattr(statement, "name", None) or (ast.unparse(target) if target else "")
+        owner = getattr(statement, "name", None) or (
+            ast.unparse(target) if target else ""
+        )
         for node in ast.walk(statement):
             match node:
-                case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=name)) if (
-                    name != "escape"
-                ):
+                case ast.Call(
+                    func=ast.Attribute(value=ast.Name(id="re"), attr=name)
+                ) if name != "escape":
                     yield owner, node
 
 
@@ -116,7 +125,10 @@ def _within(value: Any) -> Iterator[tuple[str, re.Pattern[Any]]]:
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for place, each in items:
             for suffix, pattern in _within(each):
-                yield (f".{places[place]}" if places else f"[{place!r}]") + suffix, pattern
+                yield (
+                    (f".{places[place]}" if places else f"[{place!r}]") + suffix,
+                    pattern,
+                )
 
 
 def _methods(name: str, users: Any) -> list[str]:
@@ -124,11 +136,15 @@ def _methods(name: str, users: Any) -> list[str]:
     call = re.compile(
         rf"\b{name}(?:\[[^]]*\])?\.(match|fullmatch|search|sub|subn|split|findall|finditer)\b"
     )
-    return _kinds({method for text in users for method in call.findall(text)} or {"search"})
+    return _kinds(
+        {method for text in users for method in call.findall(text)} or {"search"}
+    )
 
 
 def _kinds(methods: set[str]) -> list[str]:
-    return sorted({method if method in {"match", "fullmatch"} else "search" for method in methods})
+    return sorted(
+        {method if method in {"match", "fullmatch"} else "search" for method in methods}
+    )
 
 
 # Patterns that a function makes of its own values, and where they are if not here.
@@ -174,14 +190,23 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "catalog.descriptions._BOUNDS[4][0]": [(">= -1,1", ">= -1,"), ">= -"],
     "catalog.descriptions._BOUNDS[5][0]": [("<= -", "<= -1"), ("<= -1", "≤")],
     "catalog.descriptions._BOUNDS[6][0]": [(" greate", " ,"), (" gr", "-")],
-    "catalog.descriptions._BOUNDS[7][0]": [(" less than ", ",1"), (" less than -", ",,")],
-    "catalog.descriptions._DEFAULTS[0]": [("defaults value to -1,", '""'), ("defaults v", " +")],
+    "catalog.descriptions._BOUNDS[7][0]": [
+        (" less than ", ",1"),
+        (" less than -", ",,"),
+    ],
+    "catalog.descriptions._DEFAULTS[0]": [
+        ("defaults value to -1,", '""'),
+        ("defaults v", " +"),
+    ],
     "catalog.descriptions._DEFAULTS[1]": [("by default, ", "a"), "by default, a = "],
     "catalog.descriptions._DEFAULTS[2]": [
         ('if none is a, "a" i', "\r "),
         ("if", 'if none is a, "'),
     ],
-    "catalog.descriptions._DEFAULTS[3]": [('"a" (the default', " '"), ('"a" (the defaul', '\t"')],
+    "catalog.descriptions._DEFAULTS[3]": [
+        ('"a" (the default', " '"),
+        ('"a" (the defaul', '\t"'),
+    ],
     "catalog.descriptions._DEFAULTS[4]": ["d-", ("a (the", "-_")],
     "catalog.descriptions._EXPLAINED[0]": ['"a" ', '"a'],
     "catalog.descriptions._EXPLAINED[1]": ['"a" ', '"a'],
@@ -195,7 +220,10 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "catalog.descriptions._LIST_END": ["a", "a(", "(a) .a"],
     "catalog.descriptions._MARKER": ["\r\t", (" (", "\n\t")],
     "catalog.descriptions._NOTES": [(" (a", ")("), "()"],
-    "catalog.descriptions._NOT_OPTIONS": [("recommended ", "(_"), ("recommended ", "(0")],
+    "catalog.descriptions._NOT_OPTIONS": [
+        ("recommended ", "(_"),
+        ("recommended ", "(0"),
+    ],
     "catalog.descriptions._NO_BOUND": ["i", "can "],
     "catalog.descriptions._NO_OPTION": ["that", "fa"],
     "panel.chart_svg._colours": ["#", "#a1b2c"],
@@ -254,7 +282,10 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
         ("non-negative intege", "-"),
     ],
     "catalog.descriptions._SOURCES[0]": ['functions: "', ("funct", 'functions: "a"')],
-    "catalog.descriptions._SOURCES[1]": [('use the "a" functi', 'use the "'), 'use the "a"'],
+    "catalog.descriptions._SOURCES[1]": [
+        ('use the "a" functi', 'use the "'),
+        'use the "a"',
+    ],
     "catalog.descriptions._SOURCES[2]": [
         ("obtained from ", 'obtained from the "a"'),
         ("obtained from th", 'obtained from the "'),
@@ -348,11 +379,23 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "frames.media._NUMBER": ["1", ("1.", "1"), ("1e", "1")],
     "frames.media._TEXTS": ["text/", "a+", "/xm", ("text/", "\n")],
     "frames.pages._EXTENT": ["a", ("items ", "1"), ("items 1-", "1")],
-    "frames.pages._LINK": ["<", "<>", "<>;", ("<>", "; "), ("<>;", " rel"), ("<>; rel=", "a")],
+    "frames.pages._LINK": [
+        "<",
+        "<>",
+        "<>;",
+        ("<>", "; "),
+        ("<>;", " rel"),
+        ("<>; rel=", "a"),
+    ],
     "frames.pages._NEXT": ["next", "odata."],
     "frames.pages._VALUE": ["A", "1", "a", ("1", "\n"), ("a1", "1\n")],
     "frames.pages.plain": ["_", "a_"],
-    "frames.chunks._BY_INDEX": [("{", " "), ('{"1', "1"), ('{"1":{', "\n"), ('{ "1" : ', " ")],
+    "frames.chunks._BY_INDEX": [
+        ("{", " "),
+        ('{"1', "1"),
+        ('{"1":{', "\n"),
+        ('{ "1" : ', " "),
+    ],
     "frames.chunks._ENVELOPE": [("{", " "), (" ", " ")],
     "frames.chunks._ENVELOPE_END": [(' , "error" : null }', " "), "\n\t"],
     "frames.chunks._ESCAPED.closing": [" ", (" ", "  ")],
@@ -412,7 +455,10 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "panel.table_column._DECIMAL_COMMA": [".", ",111", (".", "1")],
     "panel.table_column._TYPED": ["1", (".", "1"), ("1.", "1")],
     "panel.table_column.TableColumn": ["1-", "1e", " ,"],
-    "service.config.config_file._POSITION": [(" (at line 1, column ", "0"), (" (at", "(2")],
+    "service.config.config_file._POSITION": [
+        (" (at line 1, column ", "0"),
+        (" (at", "(2"),
+    ],
     "service.config.config_file._problem": ["''", ("'a", "'")],
     "service.config.settings._MEMORY": [("1.", "03"), ("1", "0")],
     "service.config.settings._VARIABLE": [("$", "${a}"), "10"],
@@ -491,7 +537,9 @@ def test_every_pattern_has_its_worst_texts(found: dict[str, list[Found]]) -> Non
 @pytest.mark.fault(122)
 @pytest.mark.usefixtures("no_hang")
 @pytest.mark.parametrize("key", PUMPED)
-def test_every_pattern_takes_linear_time(found: dict[str, list[Found]], key: str) -> None:
+def test_every_pattern_takes_linear_time(
+    found: dict[str, list[Found]], key: str
+) -> None:
     """Four times the text takes less than eight times as long, whatever the text is."""
     check(key, found[key], LONGEST)
 
@@ -500,14 +548,21 @@ def test_every_pattern_takes_linear_time(found: dict[str, list[Found]], key: str
 @pytest.mark.fault(122)
 @pytest.mark.usefixtures("no_hang")
 @pytest.mark.parametrize("key", PUMPED)
-def test_every_pattern_reads_a_megabyte(found: dict[str, list[Found]], key: str) -> None:
+def test_every_pattern_reads_a_megabyte(
+    found: dict[str, list[Found]], key: str
+) -> None:
     """The same of texts of 1 MB."""
     check(key, found[key], LONGEST_OF_SLOW_TESTS)
 
 
 def check(key: str, patterns: list[Found], most: int) -> None:
     """Check a pattern's worst texts; four times the longest may not exceed the limit of length."""
-    cut = min([4 * most, *(longest for name, longest in CUT.items() if re.fullmatch(name, key))])
+    cut = min(
+        [
+            4 * most,
+            *(longest for name, longest in CUT.items() if re.fullmatch(name, key)),
+        ]
+    )
     for pattern in patterns:
         for pumped in PUMPED[key]:
             assert_linear(functools.partial(pattern.read, pumped), cut // 4)
@@ -542,17 +597,30 @@ def each_of(field: Field, options: list[str]) -> None:
 
 
 def each_wrong(field: Field, options: list[str]) -> None:
-    accept_each(field, Each(tuple([f"{one}?"] for one in options)), {}, "One", validate=True)
+    accept_each(
+        field, Each(tuple([f"{one}?"] for one in options)), {}, "One", validate=True
+    )
 
 
 READINGS: dict[str, Callable[[int], object]] = {
     "a key that occurs twice": twice,
-    "lines that could end a list": lambda length: with_items_below("[[", ["a] b]"] * (length // 6)),
-    "a list of lists": lambda length: with_items_below("[", [*["[a, b]"] * (length // 6), "]"]),
-    "tokens in a traceback": lambda length: masked_traceback(many("eyJ{:09}.aaaaaa.b", length)),
-    "a long token": lambda length: (Hidden(many("{}-", 8000)), redacted_all("x1" * (length // 2))),
+    "lines that could end a list": lambda length: with_items_below(
+        "[[", ["a] b]"] * (length // 6)
+    ),
+    "a list of lists": lambda length: with_items_below(
+        "[", [*["[a, b]"] * (length // 6), "]"]
+    ),
+    "tokens in a traceback": lambda length: masked_traceback(
+        many("eyJ{:09}.aaaaaa.b", length)
+    ),
+    "a long token": lambda length: (
+        Hidden(many("{}-", 8000)),
+        redacted_all("x1" * (length // 2)),
+    ),
     "a description": lambda length: described("if the a is " * (length // 12)),
-    "a name that nobody knows": lambda length: nearest("a" * length, ["a" * length, "b"]),
+    "a name that nobody knows": lambda length: nearest(
+        "a" * length, ["a" * length, "b"]
+    ),
     "a list of options": lambda length: listed(length, accept),
     "a sweep over options": lambda length: listed(length, each_of),
     "a sweep over none of the options": lambda length: listed(length, each_wrong),

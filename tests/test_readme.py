@@ -41,7 +41,10 @@ LINKED = re.findall(
 )  # the table of pages, in its order
 PAGES = {name: (ROOT / name).read_text("utf-8") for name in ["README.md", *LINKED]}
 GUIDE = "\n".join(PAGES.values())
-BLOCKS = {page: re.findall(r"```python\n(.*?)```", text, re.DOTALL) for page, text in PAGES.items()}
+BLOCKS = {
+    page: re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    for page, text in PAGES.items()
+}
 # The document of the README's recipe.
 SHOP = {
     "openapi": "3.1.0",
@@ -49,11 +52,26 @@ SHOP = {
     "servers": [{"url": "https://api.shop.example"}],
 }
 SHOP["paths"] = {
-    "/items": {"get": {"operationId": "listItems", "responses": {"200": {"description": "Items"}}}}
+    "/items": {
+        "get": {
+            "operationId": "listItems",
+            "responses": {"200": {"description": "Items"}},
+        }
+    }
 }
 
 # Commands that need another machine, another service or a user; they are parsed, but not run.
-WAITING = ("demo", "serve", "admin", "token", "login", "mcp", "enable", "disable", "check")
+WAITING = (
+    "demo",
+    "serve",
+    "admin",
+    "token",
+    "login",
+    "mcp",
+    "enable",
+    "disable",
+    "check",
+)
 
 
 def lines_of(shell: str) -> list[str]:
@@ -85,7 +103,9 @@ def test_each_line_of_the_shell_is_parsed(line: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "line", [line for line in OURS if not line.split()[2].startswith(WAITING)], ids=row_id
+    "line",
+    [line for line in OURS if not line.split()[2].startswith(WAITING)],
+    ids=row_id,
 )
 def test_each_line_of_the_shell_that_can_runs(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -96,7 +116,9 @@ def test_each_line_of_the_shell_that_can_runs(
 
 
 @pytest.mark.parametrize(
-    "text", re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL), ids=lambda text: text[:20]
+    "text",
+    re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL),
+    ids=lambda text: text[:20],
 )
 def test_the_files_of_the_guide_are_read(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -143,7 +165,9 @@ def test_each_page_that_is_named_exists() -> None:
         *PAGES.values(),
         *(path.read_text("utf-8") for path in (ROOT / "notebooks").glob("*.ipynb")),
     ]
-    named = {topic for text in texts for topic in re.findall(r"funcs docs ([a-z-]+)`", text)}
+    named = {
+        topic for text in texts for topic in re.findall(r"funcs docs ([a-z-]+)`", text)
+    }
     assert "scale-out" in named
     assert named <= set(guide.TOPICS)
 
@@ -160,12 +184,18 @@ def test_a_page_fits_a_terminal(topic: str) -> None:
     ]
     assert {f"    {line}".rstrip() for line in code} <= {*lines, "    ", ""}
     assert [
-        line for line in lines if len(line) > 80 and line[4:] not in code and " " in line.strip()
+        line
+        for line in lines
+        if len(line) > 80 and line[4:] not in code and " " in line.strip()
     ] == []
-    cells = re.findall(r"^\| (.+?) \|", prose_of(f"jupyter_funcs/guide/{topic}.md"), re.MULTILINE)
+    cells = re.findall(
+        r"^\| (.+?) \|", prose_of(f"jupyter_funcs/guide/{topic}.md"), re.MULTILINE
+    )
     said = " ".join(page.wrapped(10_000).split())
     assert [
-        cell for cell in cells if guide._LINK.sub("", cell).replace("\\|", "|").strip() not in said
+        cell
+        for cell in cells
+        if guide._LINK.sub("", cell).replace("\\|", "|").strip() not in said
     ] == []
 
 
@@ -220,7 +250,8 @@ def test_the_architecture_names_modules_that_exist(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("picture", "order"), [("client", test_imports.ORDER), ("service", test_imports.SERVICE_ORDER)]
+    ("picture", "order"),
+    [("client", test_imports.ORDER), ("service", test_imports.SERVICE_ORDER)],
 )
 def test_a_diagram_has_every_package(picture: str, order: list[set[str]]) -> None:
     """Each that is a folder or has its own place in the order, and no other."""
@@ -233,7 +264,9 @@ def test_a_diagram_has_every_package(picture: str, order: list[set[str]]) -> Non
     assert named == set().union(*order) - {"jupyter_funcs", "autoload", "service"}
 
 
-def test_a_picture_of_the_guide_is_shown_in_a_notebook_and_described_in_a_terminal() -> None:
+def test_a_picture_of_the_guide_is_shown_in_a_notebook_and_described_in_a_terminal() -> (
+    None
+):
     """In a cell without another file; in a terminal by its text."""
     page = guide.guide_page("architecture")
     assert page._repr_markdown_().count("](data:image/svg+xml;base64,") == 2
@@ -250,7 +283,10 @@ def prose_of(page: str) -> str:
 def anchors_of(page: str) -> list[str]:
     """Return the anchors of a page's headings."""
     headings = re.findall(r"^#+ (.*)$", prose_of(page), re.MULTILINE)
-    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+    return [
+        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        for heading in headings
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -258,7 +294,9 @@ def test_every_link_leads_somewhere(page: str) -> None:
     """To a file of the repository, and in a page to a heading that exists."""
     prose = prose_of(page)
     assert len(set(anchors_of(page))) == len(anchors_of(page))
-    for target in re.findall(r"\]\((.*?)\)", prose) + re.findall(r'(?:src|srcset)="(.*?)"', prose):
+    for target in re.findall(r"\]\((.*?)\)", prose) + re.findall(
+        r'(?:src|srcset)="(.*?)"', prose
+    ):
         name, _, anchor = target.partition("#")
         if "://" in target:
             continue
@@ -276,7 +314,8 @@ def test_every_command_and_option_is_documented() -> None:
     for words in spellings:
         for text in (GUIDE, usage.usage()):
             assert any(
-                re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) for word in words
+                re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text)
+                for word in words
             ), words
 
 
@@ -299,7 +338,9 @@ def test_every_command_and_option_of_the_shell_is_documented() -> None:
     """Each command and option of `jupyter funcs` is in the README or the guide."""
     words = sorted(words_of(main._parser()) - {"--help"})
     assert [
-        word for word in words if not re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", GUIDE)
+        word
+        for word in words
+        if not re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", GUIDE)
     ] == []
 
 
@@ -352,7 +393,9 @@ def test_the_python_of_the_guide_runs(
     Path("shop.json").write_text(json.dumps(SHOP), "utf-8")
     shell.reset(new_session=False)
     for code in BLOCKS[page]:
-        done = shell.run_cell(code if find_spec("matplotlib") else code.replace(".plot()", ""))
+        done = shell.run_cell(
+            code if find_spec("matplotlib") else code.replace(".plot()", "")
+        )
         done.raise_error()
         if isinstance(done.result, Panel):
             done.result.close()
@@ -366,7 +409,9 @@ def test_the_python_of_the_guide_runs(
 def test_every_option_of_a_run_is_documented() -> None:
     """What `with_options` takes is in the guide, as it is written in Python."""
     options = [field.name for field in fields(CallOptions)]
-    assert [option for option in options if not re.search(rf"[`(,] ?{option}\b", GUIDE)] == []
+    assert [
+        option for option in options if not re.search(rf"[`(,] ?{option}\b", GUIDE)
+    ] == []
 
 
 def test_the_first_screen_has_the_two_commands() -> None:
@@ -375,6 +420,10 @@ def test_the_first_screen_has_the_two_commands() -> None:
     tests = "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/pytest -n 3"
     first = README.splitlines()[:30]
     places = [first.index(line) for line in (demo, "%load_ext jupyter_funcs", "%funcs")]
-    places.append(next(at for at, line in enumerate(first) if line.startswith("df = %funcs call ")))
+    places.append(
+        next(
+            at for at, line in enumerate(first) if line.startswith("df = %funcs call ")
+        )
+    )
     assert sorted(places) == places
     assert first.index(tests) > places[-1]

@@ -49,12 +49,15 @@ def test_three_hundred_runs_of_panels_leave_nothing_behind(funcs: Session) -> No
         panel.run()
         panel.result(60)
         for name in ("Get Panel FQ", "Get Panel Daily"):
-            background.run(panel._answer({"v": 1, "id": 1, "kind": "choose", "function": name}))
+            background.run(
+                panel._answer({"v": 1, "id": 1, "kind": "choose", "function": name})
+            )
         panel.run()
         panel.cancel()
         panel.close()
 
-    for _ in range(20):  # the pool of worker threads and the connections are there after some runs
+    # The pool of worker threads and the connections are there after some runs.
+    for _ in range(20):
         use()
     before = left()
     for _ in range(150):
@@ -75,4 +78,6 @@ def test_a_thousand_sessions_leave_no_connection_open(service_url: str) -> None:
     before = left()
     for _ in range(1000):
         assert len(jf.connect(service_url, token=token).names) == 7
-    wait_until(lambda: all(now <= then + 4 for now, then in zip(left(), before, strict=True)))
+    wait_until(
+        lambda: all(now <= then + 4 for now, then in zip(left(), before, strict=True))
+    )

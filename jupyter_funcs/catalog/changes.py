@@ -53,7 +53,9 @@ def relisted(before: Catalog | None, now: Catalog) -> str:
     are = Counter(now.names)
     contents = Contents()
     same = {repr(contents.of(function)) for function in before}
-    others = [function.name for function in now if repr(contents.of(function)) not in same]
+    others = [
+        function.name for function in now if repr(contents.of(function)) not in same
+    ]
     changed = dict.fromkeys(name for name in others if was[name] == are[name])
     news = {
         "added": [*(are - was).elements()],
@@ -79,7 +81,9 @@ def changes(name: str, before: Interface, now: Interface) -> str:
     same = {name: name for name in before if name in now} | renamed
     new = now.keys() - same.values()
     news = {
-        "renamed": [f"{quote(then)} to {quote(today)}" for then, today in renamed.items()],
+        "renamed": [
+            f"{quote(then)} to {quote(today)}" for then, today in renamed.items()
+        ],
         "removed": [quote(name) for name in before if name not in same],
         "added": [
             f"{quote(name)} (required)" if param.required else quote(name)
@@ -94,7 +98,9 @@ def changes(name: str, before: Interface, now: Interface) -> str:
     return ""
 
 
-def _newly_required(before: Interface, now: Interface, same: Mapping[str, str]) -> list[str]:
+def _newly_required(
+    before: Interface, now: Interface, same: Mapping[str, str]
+) -> list[str]:
     """Return the parameters, and the rules for several, that no call had to fulfil; `same` has today's names."""
     required = [
         quote(today)
@@ -102,8 +108,13 @@ def _newly_required(before: Interface, now: Interface, same: Mapping[str, str]) 
         if now[today].required and not before[then].required
     ]
     rules = dict.fromkeys(param.one_of for param in now.values())
-    earlier = [tuple(same.get(name, name) for name in param.one_of) for param in before.values()]
-    return required + [listed(map(quote, rule)) for rule in rules if rule and rule not in earlier]
+    earlier = [
+        tuple(same.get(name, name) for name in param.one_of)
+        for param in before.values()
+    ]
+    return required + [
+        listed(map(quote, rule)) for rule in rules if rule and rule not in earlier
+    ]
 
 
 def _renamed(before: Interface, now: Interface) -> dict[str, str]:
@@ -114,7 +125,11 @@ def _renamed(before: Interface, now: Interface) -> dict[str, str]:
     if len(gone) * len(new) > _MOST_PAIRS:
         return renamed
     for then in gone:
-        alike = [today for today in new if before[then].kind == now[today].kind in _UNIQUE_KINDS]
+        alike = [
+            today
+            for today in new
+            if before[then].kind == now[today].kind in _UNIQUE_KINDS
+        ]
         if not alike and len(then) > 2:  # a shorter name is in too many others
             alike = nearest(then, new, 1)
         if alike:

@@ -85,7 +85,9 @@ class Choices:
     @cached_property
     def _spelt(self) -> dict[str, str]:
         """The values by how they are spelt without case; of two that differ in case only, the first."""
-        spelt = {_caseless(choice.value): choice.value for choice in reversed(self.listed)}
+        spelt = {
+            _caseless(choice.value): choice.value for choice in reversed(self.listed)
+        }
         spelt.pop("", None)  # a tab is another value than a space
         return spelt
 
@@ -150,11 +152,15 @@ class Choices:
         if len(self.listed) <= _MOST_COMPARED:
             return self.listed
         first = text[:1].casefold()
-        return [choice for choice in self.listed if choice.value[:1].casefold() == first]
+        return [
+            choice for choice in self.listed if choice.value[:1].casefold() == first
+        ]
 
     def _alike(self, text: str) -> list[str]:
         compared = self._compared(text)
-        alike = [choice.value for choice in compared if folded(choice.value) == folded(text)]
+        alike = [
+            choice.value for choice in compared if folded(choice.value) == folded(text)
+        ]
         tickers = [self._ticker(choice.value) for choice in compared]
         if alike or folded(text) in map(folded, tickers):
             return alike
@@ -163,7 +169,10 @@ class Choices:
             if close := nearest(wanted, spellings):
                 pairs = [*zip(spellings, compared, strict=True)]
                 return [
-                    choice.value for near in close for spelling, choice in pairs if spelling == near
+                    choice.value
+                    for near in close
+                    for spelling, choice in pairs
+                    if spelling == near
                 ]
         return []
 
@@ -230,7 +239,9 @@ def fixed(field: Field, text: str) -> str:
         year, month, day = _day(text.strip())
         if not (year >= 1 and 1 <= month <= 12 and 1 <= day <= 31):
             return ""
-        return dt.date(year, month, min(day, calendar.monthrange(year, month)[1])).isoformat()
+        return dt.date(
+            year, month, min(day, calendar.monthrange(year, month)[1])
+        ).isoformat()
     return _nearest_number(field, text)
 
 
@@ -270,7 +281,11 @@ def texts_in(value: Any) -> list[str]:
 def refused(refusal: FuncsError, field: Field, args: Values) -> list[str]:
     """Return the texts of a field that a refusal is about."""
     is_named = isinstance(refusal, ArgumentError) and field.name in refusal.errors
-    return [text for text in texts_in(args.get(field.name)) if is_named or text in refusal.what]
+    return [
+        text
+        for text in texts_in(args.get(field.name))
+        if is_named or text in refusal.what
+    ]
 
 
 def suggest(
@@ -337,7 +352,9 @@ class FieldSource:
         self.choices = Choices.of(field.options)
 
         needed = {folded(name) for name in self._missing({})} - {folded(field.name)}
-        self.needs = [other.name for other in self.form.fields if folded(other.name) in needed]
+        self.needs = [
+            other.name for other in self.form.fields if folded(other.name) in needed
+        ]
 
     def _missing(self, args: Args) -> list[str]:
         return listing_args(self.field, self._listing, args)[1]
@@ -365,7 +382,9 @@ class FieldSource:
         first = start or 0
         shown = choices[first : first + most]
         return {
-            "options": [choice._asdict() | {"label": clip(choice.label)} for choice in shown],
+            "options": [
+                choice._asdict() | {"label": clip(choice.label)} for choice in shown
+            ],
             "total": len(choices),
             "groups": list(groups.items()),
             "note": self._note(),
@@ -400,7 +419,9 @@ class FieldSource:
         slow = asyncio.get_running_loop().call_later(_SLOW, self._grow_slow)
         args = self.form.first
         try:
-            self._take(args, *await self.function.choices(self.field, args, again=again))
+            self._take(
+                args, *await self.function.choices(self.field, args, again=again)
+            )
         except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
             trouble = f"{type(error).__name__}: {error}"
             if isinstance(error, FuncsError):
@@ -461,7 +482,9 @@ class FieldSource:
         if self.trouble:
             return f"The {noun} could not be listed: {clip(inert(self.trouble)).rstrip('.')}"
         if self.missing:
-            labels = {folded(field.name): inert(field.label) for field in self.form.fields}
+            labels = {
+                folded(field.name): inert(field.label) for field in self.form.fields
+            }
             missing = [labels.get(folded(name), inert(name)) for name in self.missing]
             return f"Fill in {listed(missing, 'and')} to see the {noun}."
         return f"{plural(len(self.choices), noun[:-1])} from {clip(inert(self.field.source or ''), 60)}"

@@ -56,7 +56,9 @@ _ENGLISH = re.compile(
     r"|frequency|interval|region|country|size|scope|role|category|categories|output|input|allowed|valid|supported|possible"
 )
 # What announces the options, which may follow as a list or one by one, each with its explanation.
-_ALLOWED = r"(?:valid|allowed|allowable|possible|accepted|available|supported|permitted|known)"
+_ALLOWED = (
+    r"(?:valid|allowed|allowable|possible|accepted|available|supported|permitted|known)"
+)
 _ANNOUNCED = re.compile(
     r"(?i)\b(?:(?:options|choices)\s?(?:are|include|:)|values:|"
     rf"{_ALLOWED}(?:\s(?:[\w.{QUOTES}-]{{1,40}}\s){{1,4}}?(?:are|is|include)\b|(?:\s(?:values|choices|options|inputs))?\s?:"
@@ -65,14 +67,20 @@ _ANNOUNCED = re.compile(
 )
 _MOST_ANNOUNCED = 20
 _LIST_END = re.compile(r"[^.;)\]}(]*(?:(?:\.(?=\w)|\([^()]{0,100}\))[^.;)\]}(]*)*")
-_SET = re.compile(rf"\{{\s{{0,9}}{_QUOTED}(?:\s{{0,9}},\s{{0,9}}{_QUOTED})+\s{{0,9}}\}}")
-_QUOTED_RUN = re.compile(rf"(?i){_QUOTED}(?:(?:{_NOTE})?(?:{_AND}|\s{{1,9}}){_QUOTED})+")
+_SET = re.compile(
+    rf"\{{\s{{0,9}}{_QUOTED}(?:\s{{0,9}},\s{{0,9}}{_QUOTED})+\s{{0,9}}\}}"
+)
+_QUOTED_RUN = re.compile(
+    rf"(?i){_QUOTED}(?:(?:{_NOTE})?(?:{_AND}|\s{{1,9}}){_QUOTED})+"
+)
 # One option and its explanation: 'D' = Daily, 'W': Weekly; 'D' for days; without quotes, ALL - every row.
 _EXPLAINED = tuple(
     re.compile(rf"(?i){_QUOTED}\s?(?:{pattern})")
     for pattern in ("[=:]", "[–—-]", r"\((?=\w)", r"\b(?:if|for|when|to)\b")
 )
-_EXPLAINED_WORD = re.compile(r"(?:^|[.;,]\s|\b(?:or|and)\s)([\w-]{1,40})(?:\s?[=:]\s|\s[–—-]\s)")
+_EXPLAINED_WORD = re.compile(
+    r"(?:^|[.;,]\s|\b(?:or|and)\s)([\w-]{1,40})(?:\s?[=:]\s|\s[–—-]\s)"
+)
 _BARE_OPTION = re.compile(r"\w[\w%+&-]*(?: [\w%+&-]+){0,3}")
 # These words show that the sentence continues after its options, or has none.
 _NO_OPTION = re.compile(
@@ -153,7 +161,9 @@ _SOURCES = tuple(
 SAYS_WHERE = re.compile(rf"\b[Ff]unctions?:?\s[{QUOTES}A-Z][^.;]*")
 _SENTENCE_END = re.compile(r"(?<=[.;])\s+")
 _SAYS = (
-    re.compile(r"(?i)(?:valid |available )?(?:options|values|choices)\b|(?:must be )?one of\b"),
+    re.compile(
+        r"(?i)(?:valid |available )?(?:options|values|choices)\b|(?:must be )?one of\b"
+    ),
     re.compile(r"(?i)(?:if (?:none|not \w+|empty|omitted),? .*)?\bdefaults?\b"),
     re.compile(r"(?i)use (?:the )?function\b"),
     re.compile(r"(?i)(?:the )?format(?: is|:)? YYYY-MM-DD\W*$"),
@@ -231,7 +241,9 @@ def read_marker(description: str) -> tuple[bool, str]:
     """Return whether a description is marked as required, and its text on one line without the marker."""
     marker = _MARKER.match(description)
     before = marker[0] if marker else ""
-    return "required" in before.lower(), " ".join(description.removeprefix(before).split())
+    return "required" in before.lower(), " ".join(
+        description.removeprefix(before).split()
+    )
 
 
 def without(text: str, *shown: bool) -> str:
@@ -269,7 +281,9 @@ def read_options(text: str, others: Mapping[str, str] = {}) -> Words:
     def valid(words: Iterable[str], lead: str = "") -> Words:
         listed = tuple(dict.fromkeys(map(str.strip, words)))
         plain = set(map(folded, listed))
-        of_parameters = plain <= others.keys() and not re.search("(?i)option|value|choice", lead)
+        of_parameters = plain <= others.keys() and not re.search(
+            "(?i)option|value|choice", lead
+        )
         are_times = all(
             word[:4].isdecimal() and word[10:11] == "T" for word in listed
         )  # examples of their format
@@ -296,7 +310,9 @@ def _in_list(text: str, valid: Callable[[Iterable[str], str], Words]) -> Words:
         before = _before(text, quoted)
         words = valid(_QUOTED_WORD.findall(_NOTES.sub("", quoted[0])), before)
         is_led = not is_foreign and _LEADS_TO_OPTIONS.search(before)
-        leads = is_led or is_yes_no(words) or re.search(r"\w\W\s?[/|]\s?\W\w", quoted[0])
+        leads = (
+            is_led or is_yes_no(words) or re.search(r"\w\W\s?[/|]\s?\W\w", quoted[0])
+        )
         if words and leads and not _NOT_OPTIONS.search(before):
             return words
     return ()
@@ -325,7 +341,9 @@ def _flag(text: str) -> Words:
 
 def _one_by_one(text: str) -> Iterator[Iterable[str]]:
     """Yield what may be options that are not in a list."""
-    yield from (pair for pair in _EITHER.findall(text) if not any(map(_NO_OPTION.search, pair)))
+    yield from (
+        pair for pair in _EITHER.findall(text) if not any(map(_NO_OPTION.search, pair))
+    )
     yield (next(filter(None, words)) for words in _USED.findall(text))
 
 
@@ -358,7 +376,11 @@ def read_flag(text: str, default: str | None) -> Words:
     for pair in _YES_NO:
         if named and all(word.casefold() in pair for word in named):
             write = next(
-                (change for change in (str.upper, str.lower) if change(named[0]) == named[0]),
+                (
+                    change
+                    for change in (str.upper, str.lower)
+                    if change(named[0]) == named[0]
+                ),
                 str.capitalize,
             )
             return tuple(map(write, pair))
@@ -406,7 +428,9 @@ def read_rule(
                 ]
                 together = {*others, name}
                 if len(together) > 1:
-                    named = sorted(together, key=lambda other: places.get(other, len(places)))
+                    named = sorted(
+                        together, key=lambda other: places.get(other, len(places))
+                    )
                     return tuple(named), sentence.strip(), pattern is _RULES[0]
     return None
 
@@ -414,7 +438,9 @@ def read_rule(
 def read_bounds(name: str, text: str, *, whole: bool) -> tuple[int | None, int | None]:
     """Return the inclusive lower and upper bounds of a number, if they are in its own unit."""
     text = " ".join(
-        sentence for sentence in _SENTENCE_END.split(text) if not _NO_BOUND.search(sentence)
+        sentence
+        for sentence in _SENTENCE_END.split(text)
+        if not _NO_BOUND.search(sentence)
     )
 
     def bound(side: int) -> int | None:

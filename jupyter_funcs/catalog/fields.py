@@ -118,7 +118,9 @@ class Field:
     """Of a part, the names that lead to it from the parameter, and the positions of rows."""
     room: int = attribute(default=_MOST_PARTS, repr=False, compare=False)
     """How many parts it may have at all levels."""
-    choices: list[Any] = attribute(default_factory=list, init=False, repr=False, compare=False)
+    choices: list[Any] = attribute(
+        default_factory=list, init=False, repr=False, compare=False
+    )
     """A memo of `catalog.values`."""
     _rows: dict[int | str, Field] = attribute(
         default_factory=dict, init=False, repr=False, compare=False
@@ -231,7 +233,9 @@ _KINDS_BY_NAME = (
     (Kind.DATE, re.compile(r"(?:.*_)?(?:start|end|from|to|begin|as_?of)?date")),
     (
         Kind.DATE,
-        re.compile(r"(?:.*_)?(?:time|date)_?(?:after|before|since|until|from|to|start|end)"),
+        re.compile(
+            r"(?:.*_)?(?:time|date)_?(?:after|before|since|until|from|to|start|end)"
+        ),
     ),
 )
 _KINDS_BY_WORDS = tuple(
@@ -309,7 +313,9 @@ def _parts(group: Field) -> Iterator[Field]:
     for key, schema in properties.items():
         param = Param(
             name=key,
-            description=only(str, said_of("description", schema, schema))[:_LONGEST_HELP],
+            description=only(str, said_of("description", schema, schema))[
+                :_LONGEST_HELP
+            ],
             required=key in group.members.required,
             schema=schema if says(schema) else True,
             encoding=encoding,
@@ -325,14 +331,18 @@ def _parts(group: Field) -> Iterator[Field]:
         )
 
 
-def read_fields(function: Function, schemas: Schemas | None = None) -> tuple[Field, ...]:
+def read_fields(
+    function: Function, schemas: Schemas | None = None
+) -> tuple[Field, ...]:
     """Return one field per parameter of a function, in order; `schemas` are those of its catalog."""
     names = [param.name for param in function.params]
     spelt = {spelling: name for name in names if (spelling := folded(name))}
     places = {name: place for place, name in enumerate(spelt.values())}
     schemas = schemas or Schemas()
     params = zip(function.params, identifiers(names), strict=True)
-    return tuple(_read(param, identifier, spelt, places, schemas) for param, identifier in params)
+    return tuple(
+        _read(param, identifier, spelt, places, schemas) for param, identifier in params
+    )
 
 
 def unknown_codes(functions: Iterable[Function]) -> list[int]:
@@ -348,7 +358,8 @@ def schema_problems(functions: Iterable[Function]) -> list[str]:
         f"{quote(param.name)} of {quote(function.name)} ({declared.problem})"
         for function in functions
         for param in function.params
-        if (declared := schemas.once("schema", param.schema, schemas.read)) and declared.problem
+        if (declared := schemas.once("schema", param.schema, schemas.read))
+        and declared.problem
     ]
 
 
@@ -363,7 +374,9 @@ def listing_args(
         if not wanted.required:
             continue
         # An option named like the field selects it: Brand calls Get Panel Dimensions with Dimensions=['Brand'].
-        if own := [option for option in wanted.options if folded(option) == folded(field.name)]:
+        if own := [
+            option for option in wanted.options if folded(option) == folded(field.name)
+        ]:
             args[name] = own if wanted.is_list else own[0]
         elif folded(name) in by_spelling:
             args[name] = by_spelling[folded(name)]
@@ -404,7 +417,9 @@ def _read(
     own_text = descriptions.about(param.name, text, spelt)
     options, default = _options_and_default(declared, own, own_text, spelt)
     kind, how = _kind(param.name, own_text, options, own)
-    rule = descriptions.read_rule(param.name, text[: descriptions.LONGEST_PROSE], spelt, places)
+    rule = descriptions.read_rule(
+        param.name, text[: descriptions.LONGEST_PROSE], spelt, places
+    )
     bounds = _bounds(declared, param.name, own_text, kind)
     source = descriptions.read_source(text)
     parts = {
@@ -483,7 +498,11 @@ def _evidence(
         elif is_there:
             evidence[part] = Evidence.DESCRIBED
     # Of a text that is declared as one, or holds several, what is described are suggestions.
-    if parts["options"] and not declared.options and (declared.kind or kind is Kind.TEXT):
+    if (
+        parts["options"]
+        and not declared.options
+        and (declared.kind or kind is Kind.TEXT)
+    ):
         evidence["options"] = Evidence.ASSUMED
     if parts["source"]:
         evidence.setdefault("options", Evidence.LISTED)
@@ -492,7 +511,9 @@ def _evidence(
     return evidence
 
 
-def _kind(name: str, text: str, options: tuple[str, ...], declared: str) -> tuple[Kind, Evidence]:
+def _kind(
+    name: str, text: str, options: tuple[str, ...], declared: str
+) -> tuple[Kind, Evidence]:
     """Return the kind of a parameter, and how it is known."""
     if declared:
         return Kind(declared), Evidence.DECLARED

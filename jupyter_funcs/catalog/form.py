@@ -194,7 +194,9 @@ class Form:
     def __setitem__(self, name: str, value: Any) -> None:
         """Set a value; ``None``, ``""`` and ``[]`` clear the field where the catalog doesn't declare them."""
         field = self.field(name)
-        self._put(field, UNSET if clears(field, value, validate=self.validate) else value)
+        self._put(
+            field, UNSET if clears(field, value, validate=self.validate) else value
+        )
 
     def _put(self, field: Field, value: Any) -> None:
         """Set a field, or the part of one in an object of its own; `UNSET` clears it."""
@@ -202,9 +204,13 @@ class Form:
         if value is not UNSET or self.held(field) is not UNSET:
             entry = self.values.get(name, UNSET)
             try:
-                value = with_part(opened(self._by_name[name], entry), field.inside, value)
+                value = with_part(
+                    opened(self._by_name[name], entry), field.inside, value
+                )
             except WrongValueError as error:
-                raise ArgumentError(errors={field.name: [f"{field.name} {error}"]}) from None
+                raise ArgumentError(
+                    errors={field.name: [f"{field.name} {error}"]}
+                ) from None
             if value is UNSET:
                 del self.values[name]
             else:
@@ -218,7 +224,11 @@ class Form:
     def is_set(self, name: str) -> bool:
         """Return whether a value is set for a field, by its wire name."""
         entry = self.values.get(name, UNSET)
-        if entry is UNSET and name not in self._by_name and (part := part_named(self.fields, name)):
+        if (
+            entry is UNSET
+            and name not in self._by_name
+            and (part := part_named(self.fields, name))
+        ):
             entry = self.held(part)
         return _has_value(entry)
 
@@ -254,14 +264,18 @@ class Form:
                 errors.update(error.errors)
                 continue
             if first != name:
-                errors[name] = [clash.format(quote(name), "is the same parameter as", quote(first))]
+                errors[name] = [
+                    clash.format(quote(name), "is the same parameter as", quote(first))
+                ]
         for steps, name in names.items():
             for end in range(1, len(steps)):
                 whole = names.get(steps[:end])
                 if whole and not self._agree(
                     values[whole], steps[end:], values[name], self.field(whole)
                 ):
-                    errors[name] = [clash.format(quote(name), "contradicts", quote(whole))]
+                    errors[name] = [
+                        clash.format(quote(name), "contradicts", quote(whole))
+                    ]
         if errors:
             raise ArgumentError(errors=errors)
         for steps in sorted(names, key=len):
@@ -295,7 +309,9 @@ class Form:
     def swept(self) -> list[str]:
         """The wire names of the fields that hold `Each`, even with a single value."""
         return [
-            name for name, entry in self.entries.items() if isinstance(entry, Each) and entry.values
+            name
+            for name, entry in self.entries.items()
+            if isinstance(entry, Each) and entry.values
         ]
 
     @property
@@ -311,7 +327,9 @@ class Form:
         """Return what a field holds without special parts, and those by their dotted names."""
         whole = entry = self.values.get(field.name, UNSET)
         special: JsonObject = {}
-        for part, value in parts_in(field, entry) if field.fields and has_special(entry) else ():
+        for part, value in (
+            parts_in(field, entry) if field.fields and has_special(entry) else ()
+        ):
             is_special = isinstance(value, Each | Variable)
             if is_special and part.inside and isinstance(part.inside[-1], str):
                 special[part.name] = value
@@ -329,7 +347,10 @@ class Form:
         """The arguments of the first run."""
         swept = self.swept
         return self.nested(
-            {name: value[0] if name in swept else value for name, value in self.args.items()}
+            {
+                name: value[0] if name in swept else value
+                for name, value in self.args.items()
+            }
         )
 
     def nested(self, args: Args) -> Args:
@@ -337,7 +358,9 @@ class Form:
         nested = dict(args)
         for name in args.keys() - self._by_name.keys():
             field = self.field(name)
-            nested[field.root] = with_part(nested.get(field.root), field.inside, nested.pop(name))
+            nested[field.root] = with_part(
+                nested.get(field.root), field.inside, nested.pop(name)
+            )
         return nested
 
     @property
@@ -352,7 +375,9 @@ class Form:
 
     def warnings_of(self, args: Args, *, compare_listed: bool = True) -> Messages:
         """Return the warnings for arguments, of which swept fields may have several values."""
-        by_value = self.warnings_of_values(args, self.swept, compare_listed=compare_listed)
+        by_value = self.warnings_of_values(
+            args, self.swept, compare_listed=compare_listed
+        )
         warnings = {name: shorten(texts) for name, texts in by_value.items()}
         for name, texts in self.warnings_between(args).items():
             warnings.setdefault(name, []).extend(texts)
@@ -371,7 +396,10 @@ class Form:
                     if item is not UNSET:
                         values.setdefault(part.name, (part, []))[1].append(item)
             for own, (part, items) in values.items():
-                texts = [f"{self._called(part)} {text}" for text in contradictions(part, items)]
+                texts = [
+                    f"{self._called(part)} {text}"
+                    for text in contradictions(part, items)
+                ]
                 if compare_listed and not texts:
                     texts = self._unlisted(part, items, args)
                 if texts:
@@ -388,7 +416,8 @@ class Form:
             if field.required and name not in args and not missing(field)
         }
         self._compare(args, warnings, Evidence.DESCRIBED)
-        unmet: dict[tuple[str, ...], str] = {}  # with the text of the first field that has the rule
+        # With the text of the first field that has the rule.
+        unmet: dict[tuple[str, ...], str] = {}
         for rule in (field.rule for field in self._by_name.values()):
             if rule and args.keys().isdisjoint(rule.names):
                 unmet.setdefault(rule.names, rule.text)
@@ -409,7 +438,9 @@ class Form:
         # A comparison with thousands of listed values takes a while.
         near = [(text, choices.nearest(text)) for text in unlike[:_MOST_COMPARED]]
         return [
-            f"{quote(value)} isn't in the list. {meant(close)}" for value, close in near if close
+            f"{quote(value)} isn't in the list. {meant(close)}"
+            for value, close in near
+            if close
         ]
 
     def check(self, *, sweeps: bool = False) -> Args:
@@ -450,7 +481,9 @@ class Form:
             "properties": {
                 field.name: _property(field, validate=self.validate) for field in fields
             },
-            "required": [field.name for field in fields if self.validate and missing(field)],
+            "required": [
+                field.name for field in fields if self.validate and missing(field)
+            ],
             "additionalProperties": False,
         }
 
@@ -458,7 +491,9 @@ class Form:
         """Return the errors of arguments that are each valid on their own, in the same form as `errors`."""
         unset = [field for name, field in self._by_name.items() if name not in args]
         errors = {
-            needed.name: [self._required(needed)] for field in unset for needed in missing(field)
+            needed.name: [self._required(needed)]
+            for field in unset
+            for needed in missing(field)
         }
         self._compare(args, errors)
         return errors
@@ -473,7 +508,9 @@ class Form:
             self._compare(args, errors)
         return args, errors
 
-    def _read_field(self, field: Field, variables: Values, args: Args, errors: Messages) -> None:
+    def _read_field(
+        self, field: Field, variables: Values, args: Args, errors: Messages
+    ) -> None:
         whole, special = self._apart(field)
         for part, entry in special.items():
             self.take(self.field(part), entry, variables, args, errors)
@@ -487,7 +524,9 @@ class Form:
             return
         self.take(field, whole, variables, args, errors)
         for part in swept & args.keys():
-            value = with_part(args.pop(field.name, None), self.field(part).inside, UNSET)
+            value = with_part(
+                args.pop(field.name, None), self.field(part).inside, UNSET
+            )
             if value is not UNSET:
                 args[field.name] = value
 
@@ -500,7 +539,9 @@ class Form:
             self._convert(field, entry, variables, args, errors)
         except WrongPartsError as error:
             args[field.name] = error.valid
-            wrong = {part.name: f"{self._called(part)} {text}" for part, text in error.parts}
+            wrong = {
+                part.name: f"{self._called(part)} {text}" for part, text in error.parts
+            }
         except WrongValueError as error:
             wrong = {field.name: f"{self._called(field)} {error}"}
         except ValueError as error:  # of a variable
@@ -515,12 +556,15 @@ class Form:
         """Add the argument of a field, if any value is valid, and the errors of several values."""
         if not isinstance(entry, Each):
             value = resolved(entry, variables)
-            if isinstance(entry, Variable) and clears(field, value, validate=self.validate):
+            if isinstance(entry, Variable) and clears(
+                field, value, validate=self.validate
+            ):
                 raise ValueError(f"{entry} is empty: {quote(value)}.")
             args[field.name] = accept(field, value, validate=self.validate)
             return
         before, sent, wrong = self._converted.get(field.name, (None, [], []))
-        if before is not entry:  # there may be thousands, and each key stroke reads them
+        # There may be thousands, and each key stroke reads them.
+        if before is not entry:
             sent, wrong = accept_each(
                 field, entry, variables, self._called(field), validate=self.validate
             )
@@ -539,7 +583,9 @@ class Form:
     def _required(self, field: Field) -> str:
         return f"{self._called(field)} {required_text(field)}"
 
-    def _compare(self, args: Args, errors: Messages, least: Evidence = Evidence.DECLARED) -> None:
+    def _compare(
+        self, args: Args, errors: Messages, least: Evidence = Evidence.DECLARED
+    ) -> None:
         """Add the dates in the wrong order, where the less certain of both is known to be a date by this evidence."""
         for name, field in self._by_name.items():
             earlier = self._by_name.get(field.not_before or "", field)
@@ -567,7 +613,9 @@ def with_json(form: Form, values: Values) -> JsonObject:
         if isinstance(value, JsonList):
             with suppress(ArgumentError):  # an unknown name, which the function refuses
                 field = form.field(name)
-                typed[name] = value.typed if Kind.JSON in {field.kind, field.item} else value
+                typed[name] = (
+                    value.typed if Kind.JSON in {field.kind, field.item} else value
+                )
     return typed
 
 
@@ -580,13 +628,17 @@ def _property(field: Field, *, validate: bool) -> JsonObject:
     if field.is_json and validate:
         about = {"default", "description"}
         schema = {
-            word: part for word, part in only(dict, field.schema).items() if word not in about
+            word: part
+            for word, part in only(dict, field.schema).items()
+            if word not in about
         }
         if "$ref" in str(schema):
             # References start at the root of a document; this makes the property one of its own.
             schema["$id"] = f"urn:parameter:{quote_url(field.name, errors='replace')}"
     if field.is_list:
-        schema = {"type": "array", "items": schema} | ({"minItems": 1} if field.required else {})
+        schema = {"type": "array", "items": schema} | (
+            {"minItems": 1} if field.required else {}
+        )
     if not field.is_json and takes(field, None):
         schema = {"anyOf": [schema, {"type": "null"}]}
     default = default_of(field)
@@ -620,7 +672,9 @@ def _schema_of_kind(field: Field, kind: Kind) -> JsonObject:
         schema["type"] = str(kind)
         bounds = {"minimum": field.minimum, "maximum": field.maximum}
         if field.is_declared("bounds"):
-            schema |= {name: bound for name, bound in bounds.items() if bound is not None}
+            schema |= {
+                name: bound for name, bound in bounds.items() if bound is not None
+            }
     return schema
 
 

@@ -61,8 +61,10 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 # The usual wording only: reading all that `descriptions` reads is too slow for a search of 10,000 functions.
 _CAMEL = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 _OPTIONS = re.compile(r"\bOptions are ([^.]*)")
-_MOST_LEVELS = 2  # of a schema, whose parts others may share: its definitions, and each of them
-_MOST_SEARCHED = 500  # characters of a parameter's name or options, which many functions may share
+# Of a schema, whose parts others may share: its definitions, and each of them.
+_MOST_LEVELS = 2
+# Characters of a parameter's name or options, which many functions may share.
+_MOST_SEARCHED = 500
 # What a reply without parameters is, by a key in it; the first counts.
 _KINDS_BY_KEY = {
     "jsonrpc": "a JSON-RPC message",
@@ -102,7 +104,8 @@ _SYNONYMS = {
     "metric": ("kpi", "figure"),
     "measure": ("kpi", "figure"),
 }
-_ENOUGH = 3  # functions found by all words; fewer are followed by those found by half of them
+# Functions found by all words; fewer are followed by those found by half of them.
+_ENOUGH = 3
 # The local service ends the descriptions of functions on demo data with this.
 _SYNTHETIC = "(synthetic demo data)"
 CHANGES_DATA = "Changes data."
@@ -243,7 +246,9 @@ class Contents(Once):
         )
         # Rows that many replies share are further inside.
         returns = self.once(-2, function.returns, partial(self._digest, level=-2))
-        return msgspec.to_builtins(function.changed(sort_value=0, params=params, returns=returns))
+        return msgspec.to_builtins(
+            function.changed(sort_value=0, params=params, returns=returns)
+        )
 
     def _digest(self, part: Any, level: int = 0) -> str:
         """Return a digest of a schema, of a part such as ``$defs``, or of a part of that."""
@@ -273,12 +278,17 @@ class Catalog:
         ]
         uses = Counter([*long, *short, ""])  # no short name is of no function
         self.slugs = tuple(
-            brief if uses[brief] == 1 else slug for brief, slug in zip(short, long, strict=True)
+            brief if uses[brief] == 1 else slug
+            for brief, slug in zip(short, long, strict=True)
         )
         by_slug = dict(zip(self.slugs, self.functions, strict=True))
         # By identity: two functions may be equal in every field.
         self._slug_of = {id(function): slug for slug, function in by_slug.items()}
-        by_id = {str(function.id): function for function in reversed(self.functions) if function.id}
+        by_id = {
+            str(function.id): function
+            for function in reversed(self.functions)
+            if function.id
+        }
         by_name = {function.name: function for function in reversed(self.functions)}
         by_slug = dict(zip(long, self.functions, strict=True)) | by_slug
         self.by_attribute = by_name | by_slug
@@ -309,7 +319,8 @@ class Catalog:
         hint = did_you_mean(wanted, self.names)
         raise NotFoundError(
             f"There is no function {quote(wanted)} in your catalog.",
-            hint or "List the functions: %funcs find, funcs.names, or jupyter funcs list.",
+            hint
+            or "List the functions: %funcs find, funcs.names, or jupyter funcs list.",
         )
 
     def peek(self, name: str | int) -> Function | None:
@@ -371,7 +382,9 @@ class Catalog:
         stem = _stem(word)
         stems = (stem, *self._synonyms.get(stem, ()))
         if len(word) < 4 or any(
-            stem in f"{name} {texts}" for stem in stems for name, texts in self.search_texts
+            stem in f"{name} {texts}"
+            for stem in stems
+            for name, texts in self.search_texts
         ):
             return stems
         return difflib.get_close_matches(word, self._words, 2, 0.75) or stems
@@ -379,7 +392,9 @@ class Catalog:
     @cached_property
     def _words(self) -> set[str]:
         """The longer words of names and descriptions, for those that are misspelt."""
-        texts = (f"{function.name} {function.description}" for function in self.functions)
+        texts = (
+            f"{function.name} {function.description}" for function in self.functions
+        )
         return {word for text in texts for word in _LONG_WORD.findall(text.casefold())}
 
     @cached_property
@@ -410,7 +425,9 @@ ReadCatalog = Callable[[], Catalog]
 
 def identifiers(names: Sequence[str], *, lower: bool = False) -> tuple[str, ...]:
     """Return a legal, distinct Python identifier for each name, without keywords and leading underscores."""
-    return tuple(distinct([_identifier(name, lower=lower) for name in names], "{}_{}", 2))
+    return tuple(
+        distinct([_identifier(name, lower=lower) for name in names], "{}_{}", 2)
+    )
 
 
 def _identifier(name: str, *, lower: bool) -> str:
@@ -497,7 +514,9 @@ def _entries(listing: object) -> list[Any]:
     if isinstance(listing, list):
         return listing
     members = [*map(_unwrapped, only(dict, listing).values())]
-    inner = [_unwrapped(value) for member in members for value in only(dict, member).values()]
+    inner = [
+        _unwrapped(value) for member in members for value in only(dict, member).values()
+    ]
     arrays: list[list[Any]] = []
     for values in (members, inner):
         arrays += filter(_is_array, values)

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 50  # references that lead to one parameter's schema
 _MOST_FOLLOWED = (
-    2000  # references followed to check one value: a small schema may need exponentially many
+    # References followed to check one value: a small schema may need exponentially many.
+    2000
 )
 _TYPES = {
     "string": "text",
@@ -54,7 +55,8 @@ _SAYING = {
 _LOWER = {"minimum", "exclusiveMinimum"}
 _UPPER = {"maximum", "exclusiveMaximum"}
 _ALSO_NUMBERS: dict[str, set[str]] = {"decimal": {"integer", "string"}}
-_PROBLEM: Any = object()  # the key for how a schema contradicts itself, which no document has
+# The key for how a schema contradicts itself, which no document has.
+_PROBLEM: Any = object()
 _READ = _SAYING | _LOWER | _UPPER | {"default", "description", _PROBLEM}
 _MAX_TEXT = 4000  # characters of a description, which many parameters may share
 _NULL = {"type": "null"}
@@ -63,7 +65,8 @@ _MOST_MEMBERS = 1000  # of a reply, of an object in it, or options of one
 _MAX_ABOUT = 500  # characters of what is said of a column
 _UNITS = ("x-unit", "x-units", "unit", "units")
 _DECIMAL = "^(?!^[-+.]*$)[+-]?0*"  # how pydantic's patterns of decimals begin
-MOST_PROPERTIES = 200  # of an object that is a group of fields; a larger one is one field
+# Of an object that is a group of fields; a larger one is one field.
+MOST_PROPERTIES = 200
 _MOST_TEMPLATES = 3  # levels of objects in a template
 _BLANK: JsonObject = {
     "string": "",
@@ -73,7 +76,8 @@ _BLANK: JsonObject = {
     "array": [],
 }
 _DEFINITIONS = ("$defs", "definitions")
-_ENDLESS: JsonObject = {"anyOf": []}  # in place of more parts than are read: any JSON value
+# In place of more parts than are read: any JSON value.
+_ENDLESS: JsonObject = {"anyOf": []}
 
 
 NO_BOUNDS = (None, None)
@@ -169,21 +173,27 @@ class Schemas(Once):
     def members(self, schema: Values, most: int) -> Members:
         """Return the parts of an object or of a list of objects, each a schema of its own; none of anything else."""
         whole = self._simplified(schema, schema)
-        is_list = self._types(whole) == ["array"] and not {"anyOf", "oneOf"} & whole.keys()
+        is_list = (
+            self._types(whole) == ["array"] and not {"anyOf", "oneOf"} & whole.keys()
+        )
         definitions = definitions_of(schema)
         item = definitions | only(dict, whole.get("items")) if is_list else None
         named, required = properties_of(item or schema, partial(referred, root=schema))
         if len(named) > min(most, MOST_PROPERTIES):
             return NO_MEMBERS
         read_only = {
-            name for name, part in named.items() if said_of("readOnly", part, schema) is True
+            name
+            for name, part in named.items()
+            if said_of("readOnly", part, schema) is True
         }
         properties = {
             name: definitions | part if isinstance(part, dict) else part
             for name, part in named.items()
             if name not in read_only
         }
-        return Members(properties, frozenset(required - read_only), frozenset(read_only), item)
+        return Members(
+            properties, frozenset(required - read_only), frozenset(read_only), item
+        )
 
     def _simplified(self, part: Values, root: Any) -> JsonObject:
         """Return a schema with its references followed, its parts merged and null left out, where that is simple."""
@@ -198,7 +208,9 @@ class Schemas(Once):
                     lambda parts: reduce(self._merged, parts, JsonObject()),
                 )
             else:
-                words = [word for word in ("anyOf", "oneOf") if _only_one(schema.get(word))]
+                words = [
+                    word for word in ("anyOf", "oneOf") if _only_one(schema.get(word))
+                ]
                 if not words:
                     return schema
                 inner = _only_one(schema.pop(words[0]))[0]
@@ -218,9 +230,7 @@ class Schemas(Once):
                 partial(self._common, word, other[word]),
             )
             if word == "type" and not both:
-                problem = (
-                    f"no value is of the types {text_of(own[word])} and {text_of(other[word])}"
-                )
+                problem = f"no value is of the types {text_of(own[word])} and {text_of(other[word])}"
                 return {"anyOf": [], _PROBLEM: problem}
             merged[word] = both
         for word in _LOWER | _UPPER:
@@ -249,7 +259,9 @@ class Schemas(Once):
         form = schema.get("format")
         if form == "decimal" and "number" in types:
             return "number"
-        is_alternative = schema.get("anyOf") is not None or schema.get("oneOf") is not None
+        is_alternative = (
+            schema.get("anyOf") is not None or schema.get("oneOf") is not None
+        )
         if len(types) != 1 or is_alternative:
             return "json"
         if types == ["array"] and not only(dict, schema.get("items")):
@@ -303,10 +315,14 @@ def _with_parts(schema: Any, look_up: Callable[[Any], Any]) -> Iterator[JsonObje
 
 
 def _is_union(part: JsonObject) -> bool:
-    return any(word in part and not _only_one(part[word]) for word in ("anyOf", "oneOf"))
+    return any(
+        word in part and not _only_one(part[word]) for word in ("anyOf", "oneOf")
+    )
 
 
-def properties_of(schema: Any, look_up: Callable[[Any], Any]) -> tuple[JsonObject, set[str]]:
+def properties_of(
+    schema: Any, look_up: Callable[[Any], Any]
+) -> tuple[JsonObject, set[str]]:
     """Return the properties of an object and which it requires; none if it may be anything else."""
     named: JsonObject = {}
     required: set[str] = set()
@@ -422,7 +438,11 @@ def text_of(value: Any) -> str:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+    )
 
 
 def _bound(
@@ -487,13 +507,16 @@ class ReplySchemas(Once):
         elif kind == "object" and len(whole["properties"]) <= _MOST_MEMBERS:
             members, size = self._members(whole["properties"], levels - 1)
         is_decimal = only(str, whole.get("pattern")).startswith(_DECIMAL)
-        is_nullable = None in only(list, whole.get("enum")) or "null" in as_list(whole.get("type"))
+        is_nullable = None in only(list, whole.get("enum")) or "null" in as_list(
+            whole.get("type")
+        )
         units = (only(str, whole.get(word)) for word in _UNITS)
         plain: JsonObject = {
             "type": kind,
             "format": "decimal" if is_decimal else only(str, whole.get("format")),
             "enum": options,
-            "nullable": is_nullable or True in (whole.get("nullable"), whole.get("x-nullable")),
+            "nullable": is_nullable
+            or True in (whole.get("nullable"), whole.get("x-nullable")),
             "items": items,
             "properties": members,
             "required": [name for name in members if name in whole["required"]],
@@ -566,12 +589,17 @@ _IS_OF: dict[str, Callable[[Any], bool]] = {
 _CHECKS: dict[str, Callable[[Any, Any, int], bool]] = {
     "type": lambda kinds, value, _: any(_IS_OF[kind](value) for kind in as_list(kinds)),
     "enum": lambda texts, value, _: value in texts,
-    "minLength": lambda least, value, _: not isinstance(value, str) or len(value) >= least,
+    "minLength": lambda least, value, _: (
+        not isinstance(value, str) or len(value) >= least
+    ),
     "minimum": lambda least, value, _: not _is_number(value) or value >= least,
     "maximum": lambda most, value, _: not _is_number(value) or value <= most,
-    "anyOf": lambda schemas, value, level: any(_accepts(part, value, level) for part in schemas),
+    "anyOf": lambda schemas, value, level: any(
+        _accepts(part, value, level) for part in schemas
+    ),
     "items": lambda schema, value, level: (
-        not isinstance(value, list) or all(_accepts(schema, item, level) for item in value)
+        not isinstance(value, list)
+        or all(_accepts(schema, item, level) for item in value)
     ),
 }
 _DESCRIBING = {"title", "description", "default", "examples", "format", "deprecated"}
@@ -579,10 +607,14 @@ _DESCRIBING = {"title", "description", "default", "examples", "format", "depreca
 
 def _accepts(schema: Values, value: Any, level: int = 0) -> bool:
     """Return whether a plain schema accepts a value; raises for one that isn't plain."""
-    if level > _PLAIN_LEVELS or not all(isinstance(text, str) for text in schema.get("enum", ())):
+    if level > _PLAIN_LEVELS or not all(
+        isinstance(text, str) for text in schema.get("enum", ())
+    ):
         raise LookupError
     checks = {keyword: _CHECKS[keyword] for keyword in schema.keys() - _DESCRIBING}
-    return all(check(schema[keyword], value, level + 1) for keyword, check in checks.items())
+    return all(
+        check(schema[keyword], value, level + 1) for keyword, check in checks.items()
+    )
 
 
 def accepts(schema: Values, value: Any) -> bool:
@@ -622,7 +654,9 @@ def _validator() -> Any:
     )
     additional = Draft202012Validator.VALIDATORS["additionalProperties"]
 
-    def plain(validator: Any, allowed: Any, instance: Any, inside: Any) -> Iterable[Any]:
+    def plain(
+        validator: Any, allowed: Any, instance: Any, inside: Any
+    ) -> Iterable[Any]:
         if "patternProperties" in inside:
             return ()
         return additional(validator, allowed, instance, inside) or ()
@@ -632,7 +666,9 @@ def _validator() -> Any:
     def needed(validator: Any, names: Any, instance: Any, inside: Any) -> Iterable[Any]:
         properties = only(dict, inside.get("properties"))
         names = [
-            name for name in names if only(dict, properties.get(name)).get("readOnly") is not True
+            name
+            for name in names
+            if only(dict, properties.get(name)).get("readOnly") is not True
         ]
         return require(validator, names, instance, inside) or ()
 

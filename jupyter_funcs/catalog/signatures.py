@@ -51,13 +51,16 @@ def signature(fields: tuple[Field, ...]) -> inspect.Signature:
         default = default_of(field)
         if field.required:
             default = inspect.Parameter.empty
-        else:  # an argument that is left out is not sent; the service uses the default shown here
+        else:
+            # An argument that is left out is not sent; the service uses the default shown here.
             annotation |= None
             if field.is_list and default and len(default) == 1:
                 default = default[0]
         keyword = inspect.Parameter.KEYWORD_ONLY
         parameters.append(
-            inspect.Parameter(field.identifier, keyword, default=default, annotation=annotation)
+            inspect.Parameter(
+                field.identifier, keyword, default=default, annotation=annotation
+            )
         )
     return inspect.Signature(parameters, return_annotation="pandas.DataFrame")
 
@@ -68,12 +71,15 @@ def _annotation(field: Field) -> Any:
     value: Any = _TYPES.get(kind, _TEXT)[0]
     if set(options) == {True, False}:
         value = bool
-    elif 0 < len(options) <= _MOST_OPTIONS and kind is not Kind.NUMBER:  # a Literal holds no float
+    elif 0 < len(options) <= _MOST_OPTIONS and kind is not Kind.NUMBER:
+        # A Literal holds no float.
         literal: Any = Literal[options]
         if kind is Kind.DATE:
             value = dt.date
         value = (
-            literal if field.is_declared("options") and kind is not Kind.DATE else literal | value
+            literal
+            if field.is_declared("options") and kind is not Kind.DATE
+            else literal | value
         )
     if not field.is_declared() and kind is not Kind.DATE:
         value |= str
@@ -95,9 +101,13 @@ def docstring(function: Function, fields: tuple[Field, ...]) -> str:
         lines.append(f"    {inert(field.help) or inert(field.label)}{sent}")
     lines += [""] * bool(fields)
     lines.append(_RETURNS)
-    lines.append(f"The function {quote(function.name)}; only the arguments you pass are sent.")
+    lines.append(
+        f"The function {quote(function.name)}; only the arguments you pass are sent."
+    )
     rules = dict.fromkeys(field.rule.names for field in fields if field.rule)
-    return "\n".join([*lines, *(f"{listed(map(inert, names))} is required." for names in rules)])
+    return "\n".join(
+        [*lines, *(f"{listed(map(inert, names))} is required." for names in rules)]
+    )
 
 
 def _type_in_words(field: Field) -> str:

@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
 
 # Added to the error for several values in a field that takes one.
-SWEEPS = " To run it for each value: %funcs sweep, fn.sweep(…), or Run for each in a panel."
+SWEEPS = (
+    " To run it for each value: %funcs sweep, fn.sweep(…), or Run for each in a panel."
+)
 # A pasted column of the wrong kind has the same error in every value.
 _MOST_ERRORS = 3
 _MOST_NAMED = 60  # options in an error, which has room for fewer
@@ -56,7 +58,9 @@ JSON_PREFIX = "json:"
 _QUOTED = re.compile(r"""(['"])([\s'"]*\$.*)\1""", re.DOTALL)
 _AS_JSON = re.compile(rf"['\"]*{JSON_PREFIX}")
 _QUOTED_JSON = re.compile(rf"(['\"])({_AS_JSON.pattern}.*)\1", re.DOTALL)
-_NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,4})?\s*", re.ASCII)
+_NUMBER = re.compile(
+    r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,4})?\s*", re.ASCII
+)
 # What no text spells, by what it is called; a call makes the value.
 CONSTANTS: dict[str, type] = {
     "null": type(None),
@@ -65,7 +69,9 @@ CONSTANTS: dict[str, type] = {
 }
 # By the format of a JSON Schema: what most programs read, and an example.
 _READ = {
-    "date-time": re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\d([Tt ]([01]\d|2[0-3]):[0-5]\d.*)?|\d{5,}"),
+    "date-time": re.compile(
+        r"\d{4}-(0[1-9]|1[0-2])-\d\d([Tt ]([01]\d|2[0-3]):[0-5]\d.*)?|\d{5,}"
+    ),
     "time": re.compile(r"([01]\d|2[0-3]):[0-5]\d.*"),
     "duration": re.compile(r"[-+]?P.*\d.*|.*\d:\d\d.*|.*\d days?\b.*"),
 }
@@ -181,7 +187,9 @@ def with_part(entry: Any, steps: Sequence[str | int], value: Any) -> Any:
         what = "several values"
         if isinstance(entry, Variable):
             what = str(entry)
-        raise WrongValueError(f"can't be set, because all of it is {what}. Clear that first.")
+        raise WrongValueError(
+            f"can't be set, because all of it is {what}. Clear that first."
+        )
     step, *rest = steps
     if isinstance(step, int):
         rows = list(only(list, entry))
@@ -305,7 +313,9 @@ def takes(field: Field, value: Any) -> bool:
 # Reading a value for a run
 
 
-def accept(field: Field, value: Any, *, validate: bool = True, hints: bool = True) -> Any:
+def accept(
+    field: Field, value: Any, *, validate: bool = True, hints: bool = True
+) -> Any:
     """
     Return a value as a run takes it, in its own type where the field allows that.
 
@@ -326,7 +336,9 @@ def accept(field: Field, value: Any, *, validate: bool = True, hints: bool = Tru
     except WrongValueError:
         raise
     except Exception:  # noqa: BLE001  # any object may be set, even one that fails when inspected
-        raise WrongValueError(f"does not take {quote(value)} ({type(value).__name__}).") from None
+        raise WrongValueError(
+            f"does not take {quote(value)} ({type(value).__name__})."
+        ) from None
 
 
 def _as_declared(field: Field, value: Any, *, hints: bool) -> Any:
@@ -480,7 +492,9 @@ def refuse_table(field: Field, value: Any) -> None:
     if getattr(value, "ndim", 1) > 1:
         columns = list(getattr(value, "columns", ()))
     if columns:
-        alike = [column for column in columns if folded(str(column)) == folded(field.name)]
+        alike = [
+            column for column in columns if folded(str(column)) == folded(field.name)
+        ]
         raise WrongValueError(
             f"takes one column, not a whole table: use table[{quote((alike or columns)[0])}] "
             "(in %funcs, assign it to a variable first)."
@@ -493,8 +507,14 @@ def items_of(field: Field, value: Any) -> list[Any]:
         return [value]
     refuse_table(field, value)
     # A mapping would yield its keys, and an iterator would be exhausted at the second reading.
-    if isinstance(value, Mapping) or hasattr(value, "__next__") or getattr(value, "ndim", 1) > 1:
-        raise WrongValueError(f"takes a list, not {quote(value)} ({type(value).__name__}).")
+    if (
+        isinstance(value, Mapping)
+        or hasattr(value, "__next__")
+        or getattr(value, "ndim", 1) > 1
+    ):
+        raise WrongValueError(
+            f"takes a list, not {quote(value)} ({type(value).__name__})."
+        )
     return list(value)
 
 
@@ -532,7 +552,9 @@ def _refusal_of_several(field: Field, value: Any) -> WrongValueError:
 def _with_text(value: Any) -> Any:
     """Return a value, unless it is a text that can't be encoded."""
     if isinstance(value, str) and replace_surrogates(value) != value:
-        raise WrongValueError(f"contains an invalid character (a lone surrogate): {quote(value)}.")
+        raise WrongValueError(
+            f"contains an invalid character (a lone surrogate): {quote(value)}."
+        )
     return value
 
 
@@ -559,7 +581,9 @@ def _declared_options(field: Field) -> Choices:
     if not field.choices:  # by another of thousands of values
         options = allowed(field) if field.is_declared("options") else ()
         field.choices.append(
-            Choices.of(_comparable(field.value_kind, text_of(option)) for option in options)
+            Choices.of(
+                _comparable(field.value_kind, text_of(option)) for option in options
+            )
         )
     choices: Choices = field.choices[0]
     return choices
@@ -576,7 +600,9 @@ def allowed(field: Field) -> tuple[Any, ...]:
     if field.value_kind not in {Kind.DATE, *_NUMERIC}:
         return tuple(field.typed.get(option, option) for option in field.options)
     try:
-        return tuple(_READERS[field.value_kind](field, option) for option in field.options)
+        return tuple(
+            _READERS[field.value_kind](field, option) for option in field.options
+        )
     except ValueError:
         return ()
 
@@ -733,7 +759,8 @@ def _jsonable(field: Field, value: Any) -> Any:
         if any(map(is_several, value)):
             raise TypeError
         return {
-            text_of(_jsonable(field, key)): _jsonable(field, item) for key, item in value.items()
+            text_of(_jsonable(field, key)): _jsonable(field, item)
+            for key, item in value.items()
         }
     if is_several(value):
         refuse_table(field, value)
@@ -785,9 +812,12 @@ def _as_given(field: Field, value: Any) -> Any:
 
 
 def _as_text(field: Field, value: Any) -> Any:
-    is_object = field.encoding is Encoding.OBJECT and field.format and not _is_missing(value)
+    is_object = (
+        field.encoding is Encoding.OBJECT and field.format and not _is_missing(value)
+    )
     if is_object and isinstance(value, (*TIMES, Decimal)):
-        return value  # the function's annotation reads it, with all its digits and its time zone
+        # The function's annotation reads it, with all its digits and its time zone.
+        return value
     value = _plain(value)
     match value:
         case str() as text:
@@ -823,7 +853,9 @@ def _as_integer(field: Field, value: Any) -> int:
     number = _exact(_plain(value))
     # A service may keep 64 bits only.
     is_too_long = (
-        field.encoding is Encoding.TEXT and number is not None and not -(2**63) <= number < 2**63
+        field.encoding is Encoding.TEXT
+        and number is not None
+        and not -(2**63) <= number < 2**63
     )
     if number is None or is_too_long or number != number.to_integral_value():
         raise WrongValueError(f"takes a whole number, not {quote(value)}.")
@@ -832,7 +864,11 @@ def _as_integer(field: Field, value: Any) -> int:
 
 
 def _as_number(field: Field, value: Any) -> Any:
-    if isinstance(value, float) and field.encoding is Encoding.OBJECT and not math.isfinite(value):
+    if (
+        isinstance(value, float)
+        and field.encoding is Encoding.OBJECT
+        and not math.isfinite(value)
+    ):
         return float(value)
     return _number_of(field, _plain(value), value)
 
@@ -868,7 +904,11 @@ def _exact(value: Any) -> Decimal | None:
         return None
     if isinstance(value, Fraction):
         return _of_fraction(value)
-    if isinstance(value, str) and len(value) <= _MOST_DIGITS and _NUMBER.fullmatch(value):
+    if (
+        isinstance(value, str)
+        and len(value) <= _MOST_DIGITS
+        and _NUMBER.fullmatch(value)
+    ):
         return Decimal(value.strip())
     if isinstance(value, int) and value.bit_length() <= 3 * _MOST_DIGITS:
         return Decimal(value)
@@ -973,7 +1013,9 @@ def _plain(value: Any) -> Any:
     if kind and kind not in "Mm" and getattr(value, "ndim", None) == 0:
         value = value.item()
     if _is_missing(value):
-        raise WrongValueError(f"has no value: {quote(value)}. Leave it out to use the default.")
+        raise WrongValueError(
+            f"has no value: {quote(value)}. Leave it out to use the default."
+        )
     if kind == "m":  # numpy counts durations as integers
         raise WrongValueError(f"does not take a duration: {quote(value)}.")
     return value
@@ -983,7 +1025,9 @@ def _is_missing(value: Any) -> bool:
     if isinstance(value, Decimal):
         return value.is_nan()  # a signalling NaN raises when compared
     # NaT is a datetime, NaN a number, and neither equals itself; pd.NA raises when compared.
-    return type(value).__name__ == "NAType" or (not isinstance(value, str) and bool(value != value))  # noqa: PLR0124  # true of NaN only
+    if type(value).__name__ == "NAType":
+        return True
+    return not isinstance(value, str) and bool(value != value)  # noqa: PLR0124
 
 
 def _is_midnight(value: dt.datetime) -> bool:
@@ -1005,7 +1049,11 @@ def is_iterable(value: Any) -> bool:
 def constant_of(value: Any) -> str:
     """Return what null, an empty text or an empty list is called; empty for any other value."""
     return next(
-        (name for name, kind in CONSTANTS.items() if isinstance(value, kind) and not value),
+        (
+            name
+            for name, kind in CONSTANTS.items()
+            if isinstance(value, kind) and not value
+        ),
         "",
     )
 

@@ -31,7 +31,9 @@ def check(options: argparse.Namespace) -> None:
         folders = tuple(
             folder.expanduser().absolute() for folder in options.folders
         )  # workers have their own folder
-        functions = functions.model_copy(update={"folders": folders, "entry_points": False})
+        functions = functions.model_copy(
+            update={"folders": folders, "entry_points": False}
+        )
     if not functions.folders and not functions.entry_points:
         raise SetupError(
             "Which functions? Name their folder: jupyter funcs check FOLDER, or --config FILE."
@@ -71,13 +73,17 @@ def preview(function: Function, place: str) -> str:
     """Return a function with its form, as text."""
     texts = dict.fromkeys((function.name, function.asset_name, function.group, place))
     lines = [inert(" · ".join(filter(None, texts)))]
-    lines += [f"  {inert(line)}" for line in function.about.splitlines() if line.strip()]
+    lines += [
+        f"  {inert(line)}" for line in function.about.splitlines() if line.strip()
+    ]
     fields = read_fields(function)
     rows = [
         map(inert, (field.label, str(field.kind), *in_words(field), field.brief))
         for field in fields
     ]
-    columns = [column for column in zip(_HEADINGS, *rows, strict=True) if any(column[1:])]
+    columns = [
+        column for column in zip(_HEADINGS, *rows, strict=True) if any(column[1:])
+    ]
     table = "(no parameters)"
     if rows:
         table = table_text(columns, [False] * len(columns), terminal_width() - 4)

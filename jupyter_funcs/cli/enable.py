@@ -18,7 +18,9 @@ from jupyter_funcs.core.files import atomic_write_bytes, named_error, read_small
 from jupyter_funcs.core.text import quote
 
 _EXTENSION = "jupyter_funcs.autoload"
-_HINT = "Use an environment of your own, or write %load_ext jupyter_funcs in the notebook."
+_HINT = (
+    "Use an environment of your own, or write %load_ext jupyter_funcs in the notebook."
+)
 _SECTION = "InteractiveShellApp"
 _LIST = "extra_extensions"
 

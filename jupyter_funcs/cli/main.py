@@ -84,8 +84,12 @@ def _argument(*names: str, **settings: Any) -> _Argument:
 
 _FUNCTION = "its name, slug or id"
 _RESULT = (
-    _argument("--format", choices=_FORMATS, help="default: the suffix of FILE, else table"),
-    _argument("-o", "--output", type=Path, metavar="FILE", help="write the result to FILE"),
+    _argument(
+        "--format", choices=_FORMATS, help="default: the suffix of FILE, else table"
+    ),
+    _argument(
+        "-o", "--output", type=Path, metavar="FILE", help="write the result to FILE"
+    ),
 )
 _SERVICE = _argument(
     "--profile", metavar="PROFILE|URL", help="service to use (default: as configured)"
@@ -96,7 +100,9 @@ def _parser() -> Parser:
     about = "List and run the functions of a catalog, try the demo, or serve functions of your own."
     parser = Parser(prog="jupyter funcs", description=about)
     parser.add_argument(
-        "--version", action="version", version=f"jupyter_funcs {metadata.version('jupyter-funcs')}"
+        "--version",
+        action="version",
+        version=f"jupyter_funcs {metadata.version('jupyter-funcs')}",
     )
     parser.set_defaults(more="")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -147,7 +153,12 @@ def _parser() -> Parser:
         call,
         "run a function and write its result",
         _argument("name", metavar="FUNCTION", help=_FUNCTION),
-        _argument("arguments", nargs="*", metavar="NAME=VALUE", help="write a list as [a, b, c]"),
+        _argument(
+            "arguments",
+            nargs="*",
+            metavar="NAME=VALUE",
+            help="write a list as [a, b, c]",
+        ),
         _argument(
             "--timeout",
             type=float,
@@ -156,7 +167,11 @@ def _parser() -> Parser:
             help="time limit (default: 300)",
         ),
         _argument(
-            "--all", action="store_const", const="all", dest="pages", help="get all pages of a list"
+            "--all",
+            action="store_const",
+            const="all",
+            dest="pages",
+            help="get all pages of a list",
         ),
         *_RESULT,
         _SERVICE,
@@ -167,7 +182,9 @@ def _parser() -> Parser:
         login,
         "log in, and store the token in the system keyring",
         _argument(
-            "--profile", metavar="PROFILE", help="profile to log in with (default: as configured)"
+            "--profile",
+            metavar="PROFILE",
+            help="profile to log in with (default: as configured)",
         ),
     )
     add(
@@ -175,14 +192,19 @@ def _parser() -> Parser:
         write_stubs,
         "write a typed module of the functions, for editors and mypy",
         _argument(
-            "-o", "--output", type=Path, default=Path(), metavar="DIR", help="default: this folder"
+            "-o",
+            "--output",
+            type=Path,
+            default=Path(),
+            metavar="DIR",
+            help="default: this folder",
         ),
         _SERVICE,
     )
-    only = "serve only functions whose name or slug matches, such as 'get_*' (repeatable)"
-    read_only = (
-        "tell the assistant that these functions change nothing, which a catalog doesn't say"
+    only = (
+        "serve only functions whose name or slug matches, such as 'get_*' (repeatable)"
     )
+    read_only = "tell the assistant that these functions change nothing, which a catalog doesn't say"
     add(
         "mcp",
         serve_mcp,
@@ -202,8 +224,19 @@ def _parser() -> Parser:
         "check",
         check,
         "check functions that you publish, and show the form of each",
-        _argument("folders", nargs="*", type=Path, metavar="FOLDER", help="default: as configured"),
-        _argument("--config", type=Path, metavar="FILE", help="the configuration of the service"),
+        _argument(
+            "folders",
+            nargs="*",
+            type=Path,
+            metavar="FOLDER",
+            help="default: as configured",
+        ),
+        _argument(
+            "--config",
+            type=Path,
+            metavar="FILE",
+            help="the configuration of the service",
+        ),
         _argument("--timeout", type=float, default=60, metavar="SECONDS", help=limit),
         description="Nothing is served. The exit code is 1 if there is an error.",
     )
@@ -238,7 +271,9 @@ def demo(options: argparse.Namespace) -> None:
     copy_notebooks(folder)
     if options.dir is None:
         print(f"Opening a copy of the notebooks in the temporary folder {folder}.")
-        print("To keep what you change, name a folder of your own: jupyter funcs demo --dir DIR")
+        print(
+            "To keep what you change, name a folder of your own: jupyter funcs demo --dir DIR"
+        )
     else:
         print(
             f"Opening the notebooks in {folder}. Those that were there already are as you left them."
@@ -254,14 +289,18 @@ def demo(options: argparse.Namespace) -> None:
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         as_root = ["--allow-root"]
     # As a URL and not as a file to open, so that the address that the server prints leads there too.
-    where = [f"--ServerApp.root_dir={folder}", "--LabApp.default_url=/lab/tree/quickstart.ipynb"]
+    where = [
+        f"--ServerApp.root_dir={folder}",
+        "--LabApp.default_url=/lab/tree/quickstart.ipynb",
+    ]
     LabApp.launch_instance([*where, *as_root, *options.rest])
 
 
 def copy_notebooks(folder: Path) -> None:
     """Copy the notebooks into a folder; those that exist there stay as they are."""
     package = Path(str(resources.files("jupyter_funcs")))
-    source = package / "notebooks"  # in the wheel; in a clone the notebooks are next to the package
+    # In the wheel; in a clone the notebooks are next to the package.
+    source = package / "notebooks"
     if not source.is_dir():
         source = package.parent / "notebooks"
     with named_error(folder, "Choose another folder with --dir."):
@@ -318,10 +357,15 @@ def call(options: argparse.Namespace) -> None:
     output = options.output
     if file_format in BINARY and output is None and sys.stdout.isatty():
         raise ArgumentError(
-            f"A terminal can't show {BINARY[file_format]}.", "Write it to a file: -o FILE."
+            f"A terminal can't show {BINARY[file_format]}.",
+            "Write it to a file: -o FILE.",
         )
     frame = function(**with_json(function.form(), values))
-    if options.format is None and suffix[1:] not in _FORMATS and (file := file_of(frame)):
+    if (
+        options.format is None
+        and suffix[1:] not in _FORMATS
+        and (file := file_of(frame))
+    ):
         _write_file(frame, file, function.slug, output)
         return
     if is_of_a_file:
@@ -348,7 +392,9 @@ def _read_arguments(words: list[str]) -> dict[str, Any]:
     return values
 
 
-def _write_file(frame: pd.DataFrame, file: ResultFile, name: str, output: Path | None) -> None:
+def _write_file(
+    frame: pd.DataFrame, file: ResultFile, name: str, output: Path | None
+) -> None:
     """Write a result that is a file to a path, into a folder, or to the standard output, where that can take it."""
     from jupyter_funcs.frames.export import save
 
@@ -376,7 +422,8 @@ def _format(options: argparse.Namespace) -> Format:
     name = options.format or ("table" if suffix in {"", "txt"} else suffix)
     if name not in _FORMATS:
         raise ArgumentError(
-            f"There is no format {quote(suffix)}.", f"Choose one: --format {listed(_FORMATS)}."
+            f"There is no format {quote(suffix)}.",
+            f"Choose one: --format {listed(_FORMATS)}.",
         )
     return cast("Format", name)
 
@@ -433,7 +480,11 @@ def docs(options: argparse.Namespace) -> None:
 
     page = guide_page(options.topic)
     # Piped, for a program: the Markdown.
-    pager(page.wrapped(min(get_terminal_size().columns, 100)) if sys.stdout.isatty() else page.text)
+    pager(
+        page.wrapped(min(get_terminal_size().columns, 100))
+        if sys.stdout.isatty()
+        else page.text
+    )
 
 
 def enable(_options: argparse.Namespace) -> None:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.core.json_decoding import JsonObject, Values
 
-MOST_CHARACTERS = 30_000  # about ten thousand tokens; assistants cut or refuse longer results
+# About ten thousand tokens; assistants cut or refuse longer results.
+MOST_CHARACTERS = 30_000
 _LONGEST_DESCRIPTION = 800
 _SYNTHETIC = " The data are synthetic."
 # The names of tools and properties that assistants accept.
@@ -59,7 +60,9 @@ def serve(session: Session, only: Sequence[str] = (), *, reads: bool = False) ->
     asyncio.run(run())
 
 
-def server_of(session: Session, only: Sequence[str] = (), *, reads: bool = False) -> Server[Any]:
+def server_of(
+    session: Session, only: Sequence[str] = (), *, reads: bool = False
+) -> Server[Any]:
     """Return the server of a session's functions; each request for the tools lists the functions again."""
     # A catalog doesn't say what a function changes; the demo's are queries.
     reads = reads or not session.address
@@ -83,8 +86,12 @@ def server_of(session: Session, only: Sequence[str] = (), *, reads: bool = False
         warnings: list[UserWarning] = []
         try:
             with collect_warnings(warnings):
-                function = await asyncio.to_thread(_function, session, request.name, only)
-                start = partial(function.submit, **_arguments(function, request.arguments or {}))
+                function = await asyncio.to_thread(
+                    _function, session, request.name, only
+                )
+                start = partial(
+                    function.submit, **_arguments(function, request.arguments or {})
+                )
                 # Cancelling the request also cancels a run that is still starting.
                 starting = asyncio.ensure_future(asyncio.to_thread(start))
                 try:
@@ -99,13 +106,18 @@ def server_of(session: Session, only: Sequence[str] = (), *, reads: bool = False
             return _result([str(error)], is_error=True)
         except Exception as error:  # noqa: BLE001  # its text may contain anything
             return _result(
-                [f"The tool failed inside jupyter_funcs: {type(error).__name__}."], is_error=True
+                [f"The tool failed inside jupyter_funcs: {type(error).__name__}."],
+                is_error=True,
             )
-        return _result([" ".join([note, *(f"Warning: {text}" for text in warnings)]), table])
+        return _result(
+            [" ".join([note, *(f"Warning: {text}" for text in warnings)]), table]
+        )
 
     source = f"a function of {inert(session.service)}"
     most = f"at most {MOST_CHARACTERS:,} characters"
-    instructions = f"Each tool runs {source} and returns its result as CSV, of which {most}."
+    instructions = (
+        f"Each tool runs {source} and returns its result as CSV, of which {most}."
+    )
     if not reads:
         instructions += " Whether a function changes anything is not known."
     if not session.address:
@@ -148,7 +160,9 @@ def tool(function: RemoteFunction, *, reads: bool = False) -> types.Tool:
     schema = function.json_schema()
     keys = _keys(function)
     schema["title"] = _shown(schema["title"])
-    schema["properties"] = {keys[name]: _cleaned(own) for name, own in schema["properties"].items()}
+    schema["properties"] = {
+        keys[name]: _cleaned(own) for name, own in schema["properties"].items()
+    }
     schema["required"] = [keys[name] for name in schema["required"]]
     description = clip(
         _shown(function.function.about) or _shown(function.name), _LONGEST_DESCRIPTION
@@ -161,7 +175,9 @@ def tool(function: RemoteFunction, *, reads: bool = False) -> types.Tool:
         title=_shown(function.name),
         description="\n".join([description, *required]),
         input_schema=schema,
-        annotations=types.ToolAnnotations(read_only_hint=reads, destructive_hint=not reads),
+        annotations=types.ToolAnnotations(
+            read_only_hint=reads, destructive_hint=not reads
+        ),
     )
 
 
@@ -204,7 +220,11 @@ def _name(identifier: str) -> str:
 
 def _keys(function: RemoteFunction) -> dict[str, str]:
     """Map the wire names of the parameters to the keys of a tool's schema; the two are the same where possible."""
-    keys = {field.name: field.name for field in function.fields if _ACCEPTED.fullmatch(field.name)}
+    keys = {
+        field.name: field.name
+        for field in function.fields
+        if _ACCEPTED.fullmatch(field.name)
+    }
     for field in function.fields:
         if field.name not in keys:
             key = _name(field.identifier)
@@ -237,7 +257,8 @@ def _arguments(function: RemoteFunction, arguments: Values) -> JsonObject:
     ]
     if files:
         raise ArgumentError(
-            f"{listed(files, 'and')} would send a file of this machine.", "Ask the user to run it."
+            f"{listed(files, 'and')} would send a file of this machine.",
+            "Ask the user to run it.",
         )
     return {
         name: _respelled(value, _shown_values(properties.get(name, {})))
@@ -250,7 +271,8 @@ def _how_to_ask_for_less(function: RemoteFunction) -> str:
     narrowing = [
         keys[field.name]
         for field in function.fields
-        if field.kind in _NARROWING or (field.kind is Kind.INTEGER and _LIMIT.search(field.name))
+        if field.kind in _NARROWING
+        or (field.kind is Kind.INTEGER and _LIMIT.search(field.name))
     ]
     if narrowing:
         return f"To ask for less, use the parameters {listed(dict.fromkeys(narrowing), 'and')}."
@@ -260,7 +282,9 @@ def _how_to_ask_for_less(function: RemoteFunction) -> str:
     return f"The tool has no parameter for a period, a list or a limit.{others}"
 
 
-def as_texts(frame: pd.DataFrame, most: int = MOST_CHARACTERS, hint: str = "") -> list[str]:
+def as_texts(
+    frame: pd.DataFrame, most: int = MOST_CHARACTERS, hint: str = ""
+) -> list[str]:
     """Return a frame for an assistant: a note with the number of rows, and the rows as CSV; the hint if some lack."""
     total = len(frame)
     shown = min(total, most)  # each row takes one character at least

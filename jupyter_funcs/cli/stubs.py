@@ -81,7 +81,10 @@ def connect(
 def write(session: Session, folder: Path) -> list[Path]:
     """Write the module and its stub into a folder, and return their paths; earlier ones are replaced."""
     name = module_name(session)
-    texts = {folder / f"{name}.py": module(session), folder / f"{name}.pyi": stub(session)}
+    texts = {
+        folder / f"{name}.py": module(session),
+        folder / f"{name}.pyi": stub(session),
+    }
     hint = "Choose another folder with -o DIR."
     with named_error(folder, hint):
         for path in texts:
@@ -125,7 +128,9 @@ def stub(session: Session) -> str:
     ]
     # A name that the session uses itself ends in an underscore, as at run time.
     pairs = zip(session.attributes, functions, strict=True)
-    parts += [f"    {name}: _{function.slug}\n" for name, function in pairs] or ["    ...\n"]
+    parts += [f"    {name}: _{function.slug}\n" for name, function in pairs] or [
+        "    ...\n"
+    ]
     return "".join([*parts, _TAIL])
 
 
@@ -135,10 +140,10 @@ def _class(function: RemoteFunction) -> str:
         default = ""
         if parameter.default is not inspect.Parameter.empty:
             default = f" = {parameter.default!a}"
-        parameters += (
-            f"{'' if parameters else ', *'}, {name}: {source(parameter.annotation)}{default}"
-        )
-    return _FUNCTION.format(slug=function.slug, doc=ascii(function.__doc__), parameters=parameters)
+        parameters += f"{'' if parameters else ', *'}, {name}: {source(parameter.annotation)}{default}"
+    return _FUNCTION.format(
+        slug=function.slug, doc=ascii(function.__doc__), parameters=parameters
+    )
 
 
 def source(annotation: Any) -> str:

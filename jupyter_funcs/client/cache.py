@@ -47,7 +47,8 @@ LONGEST_SECONDS = 30 * 86_400.0  # older results are deleted
 _MOST_RESULTS = 100_000  # each session that searches them holds an index in memory
 _SALT_BYTES = 32
 _SECONDS = 5.0  # between writes: a killed kernel loses what was not written yet
-_MOST_AHEAD = 60.0  # seconds; a result from further in the future was written under another clock
+# Seconds; a result from further in the future was written under another clock.
+_MOST_AHEAD = 60.0
 _NO_ARROW = "pyarrow is not installed (pip install pyarrow)"
 _version = cache(version)
 
@@ -60,16 +61,20 @@ def run_keys(
     if options.schema:
         schema = list(options.schema.items())  # in order: it orders the columns
     pages = options.pages and options.most_pages
-    facts = [_version("jupyter-funcs"), identity, Contents().of(function), schema, pages]
+    facts = [
+        _version("jupyter-funcs"),
+        identity,
+        Contents().of(function),
+        schema,
+        pages,
+    ]
     common = hashlib.sha256(_canonical(facts).encode())
     keys = []
     for args in runs:
         run = common.copy()
         try:
             run.update(_canonical(args).encode())
-        except (
-            TypeError
-        ):  # an object is told by nothing that is kept: such a result is never found again
+        except TypeError:  # an object is told by nothing that is kept: such a result is never found again
             run.update(uuid4().bytes)
         keys.append(run.hexdigest())
     return keys
@@ -95,7 +100,12 @@ class Cache:
         return f"<Cache in {self.folder}>"
 
     def identity(
-        self, connection: Connection, secret: Secret, source: Any = None, *, is_stored: bool = True
+        self,
+        connection: Connection,
+        secret: Secret,
+        source: Any = None,
+        *,
+        is_stored: bool = True,
     ) -> str:
         """
         Return who asks whom, for `run_keys`, as a hash: the connection, the account, and what the source adds.
@@ -160,9 +170,16 @@ class Cache:
         oldest = None
         if segments is not None:
             facts = len(segments.all), len(segments.files), segments.size
-            oldest = min((entry.written for entry in segments.all.values()), default=None)
+            oldest = min(
+                (entry.written for entry in segments.all.values()), default=None
+            )
         return CacheStatus(
-            str(self.folder), *facts, self._most, LONGEST_SECONDS, oldest, trouble=self.trouble
+            str(self.folder),
+            *facts,
+            self._most,
+            LONGEST_SECONDS,
+            oldest,
+            trouble=self.trouble,
         )
 
     def clear(self) -> CacheStatus:
@@ -174,7 +191,9 @@ class Cache:
             self.trouble = ""
             segments.clear()
         after = self.status()
-        return replace(after, removed=(before.runs - after.runs, before.size - after.size))
+        return replace(
+            after, removed=(before.runs - after.runs, before.size - after.size)
+        )
 
     def trim(self) -> None:
         """Merge small files, and delete the oldest results beyond the limits."""
@@ -210,7 +229,8 @@ class Cache:
         with suppress(OSError):  # then only this session finds its own results
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             atomic_write_bytes(path, salt, 0o600)
-        return _read_salt(path) or salt  # another process may have replaced the file meanwhile
+        # Another process may have replaced the file meanwhile.
+        return _read_salt(path) or salt
 
 
 class CacheWriter:

@@ -22,13 +22,28 @@ from jupyter_funcs.client.cache import Cache
 from jupyter_funcs.client.remote import LIST_SECONDS, Remote
 from jupyter_funcs.client.status import Status, ends_in, no_functions
 from jupyter_funcs.connection.login import KeyringUnavailableError, Login, OAuth
-from jupyter_funcs.connection.profiles import NO_TOKEN, Connection, auth_name, config_problem
+from jupyter_funcs.connection.profiles import (
+    NO_TOKEN,
+    Connection,
+    auth_name,
+    config_problem,
+)
 from jupyter_funcs.connection.secrets import redacted_all
-from jupyter_funcs.connection.tokens import Constant, FromEnvironment, FromFile, FromFunction
+from jupyter_funcs.connection.tokens import (
+    Constant,
+    FromEnvironment,
+    FromFile,
+    FromFunction,
+)
 from jupyter_funcs.connection.transport import OUTAGES, Transport
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import with_deadline
-from jupyter_funcs.core.errors import CircuitOpenError, ConfigError, FuncsError, NotFoundError
+from jupyter_funcs.core.errors import (
+    CircuitOpenError,
+    ConfigError,
+    FuncsError,
+    NotFoundError,
+)
 from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import clip, listed, nearest, plural, quote
 from jupyter_funcs.core.warn import collect_warnings, warn, warn_all
@@ -43,7 +58,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.connection.http import AnyTransport
     from jupyter_funcs.connection.secrets import Hidden, Secret
 
-    _EarlyListing = tuple[Catalog, float, list[UserWarning]]  # the second on the steady clock
+    # The second on the steady clock.
+    _EarlyListing = tuple[Catalog, float, list[UserWarning]]
 
 CallT_co = TypeVar("CallT_co", covariant=True)
 
@@ -73,12 +89,16 @@ class Client(ABC, Generic[CallT_co]):
     """One user's functions on one service: lists them, and sends their runs."""
 
     _catalog: Catalog | None = None
-    _listed_at = 0.0  # on the steady clock; minus infinity if the service couldn't be asked
-    _early: futures.Future[_EarlyListing | None] | None = None  # started before the first use
+    # On the steady clock; minus infinity if the service couldn't be asked.
+    _listed_at = 0.0
+    # Started before the first use.
+    _early: futures.Future[_EarlyListing | None] | None = None
     _warned_of_end = 0.0
     _is_outdated = False
 
-    def __init__(self, connection: Connection, transport: AnyTransport | None = None) -> None:
+    def __init__(
+        self, connection: Connection, transport: AnyTransport | None = None
+    ) -> None:
         self._connection = connection
         self.remote = Remote(
             Transport(connection, transport)
@@ -86,7 +106,9 @@ class Client(ABC, Generic[CallT_co]):
         self.remote.transport.on_change = _weakly(self._listing_changed)
         # Close the connections of a session that nobody holds, but not at exit, when they end anyway.
         remote = self.remote
-        weakref.finalize(self, lambda: background.start(remote.source.close())).atexit = False
+        weakref.finalize(
+            self, lambda: background.start(remote.source.close())
+        ).atexit = False
         self._updating: futures.Future[None] = futures.Future()
         self._updating.set_result(None)
         self._functions: dict[int, CallT_co] = {}
@@ -131,7 +153,11 @@ class Client(ABC, Generic[CallT_co]):
         """Whether the token was passed in Python, so that another process can't find it."""
         token = self._connection.token
         takes_one = not self._connection.synthetic and self._connection.target is None
-        return takes_one and isinstance(token, FromFunction | Constant) and token is not NO_TOKEN
+        return (
+            takes_one
+            and isinstance(token, FromFunction | Constant)
+            and token is not NO_TOKEN
+        )
 
     @property
     def synthetic(self) -> bool:
@@ -149,7 +175,9 @@ class Client(ABC, Generic[CallT_co]):
         if _is_completing():
             if (catalog := self.listed) is not None:
                 return catalog
-            raise NotFoundError("The functions are not listed yet.", "List them with funcs.names.")
+            raise NotFoundError(
+                "The functions are not listed yet.", "List them with funcs.names."
+            )
         background.forbid_on_loop()  # before the lock, whose holder waits for the loop
         with self._lock:
             if self._catalog is None:
@@ -169,7 +197,9 @@ class Client(ABC, Generic[CallT_co]):
         runs_code = isinstance(connection.target, str) or (
             connection.kind == "mcp" and connection.target is not None
         )
-        if not runs_code and isinstance(connection.token, Constant | FromEnvironment | FromFile):
+        if not runs_code and isinstance(
+            connection.token, Constant | FromEnvironment | FromFile
+        ):
             with suppress(FuncsError):  # no thread or no loop; the first use says so
                 self._early = early = background.start(_list_early(self.remote))
                 weakref.finalize(self, early.cancel).atexit = False
@@ -190,7 +220,9 @@ class Client(ABC, Generic[CallT_co]):
         self._early = None
         if early is None:
             try:
-                return self._list(max(_MIN_LEFT, until - time.monotonic())), time.monotonic()
+                return self._list(
+                    max(_MIN_LEFT, until - time.monotonic())
+                ), time.monotonic()
             except (*OUTAGES, CircuitOpenError) as error:
                 with suppress(FuncsError):  # none is kept
                     return background.run(self.remote.kept_listing(error))(), -math.inf
@@ -267,7 +299,11 @@ class Client(ABC, Generic[CallT_co]):
     def ready(self) -> Self:
         """Ask the user for what the token's source lacks, such as a password, and return this session."""
         self._ask_missing()
-        logins = [source for source in self._connection.auth.values() if isinstance(source, OAuth)]
+        logins = [
+            source
+            for source in self._connection.auth.values()
+            if isinstance(source, OAuth)
+        ]
         if logins:
             _ = self.catalog  # which says where to log in
         for source in logins:
@@ -283,7 +319,8 @@ class Client(ABC, Generic[CallT_co]):
         source = self._connection.token
         if not isinstance(source, Login):
             raise ConfigError(
-                f"The profile {self.service} has no login.", 'Add login = "EMAIL" to the profile.'
+                f"The profile {self.service} has no login.",
+                'Add login = "EMAIL" to the profile.',
             )
         try:
             source.log_in(email, password, self._login)
@@ -310,12 +347,15 @@ class Client(ABC, Generic[CallT_co]):
             trouble = f"{problem}."
         try:
             work = self.remote.transport.secret()
-            secret = background.run(with_deadline(LIST_SECONDS, work, "The token's source"))
+            secret = background.run(
+                with_deadline(LIST_SECONDS, work, "The token's source")
+            )
             user = secret.user
             ends = secret.expires_at
             began = time.monotonic()
             _ = self.catalog
-            asks = asks and bool(self.address) and self.kind != "python"  # else there is no service
+            # Else there is no service.
+            asks = asks and bool(self.address) and self.kind != "python"
             if asks and (was_listed or math.isinf(self._listed_at)):
                 background.run(self.remote.listing(_ANSWER_SECONDS))
             if asks:
@@ -351,16 +391,16 @@ class Client(ABC, Generic[CallT_co]):
             for scheme in schemes
         )
         own = self._connection.auth
-        return ", ".join(f"{name}{' ' if auth_name(name) in own else ' not '}set" for name in names)
+        return ", ".join(
+            f"{name}{' ' if auth_name(name) in own else ' not '}set" for name in names
+        )
 
     def left_out(self) -> pd.DataFrame:
         """Return what the catalog lists and can't be run, with the reasons."""
         from jupyter_funcs.frames.text_tables import Listing
 
         table = Listing([*self.catalog.left_out.items()], columns=["name", "why"])
-        table.nothing = (
-            "Nothing was left out of the catalog. %funcs describe NAME shows a function."
-        )
+        table.nothing = "Nothing was left out of the catalog. %funcs describe NAME shows a function."
         return table
 
     def redact(self, text: str) -> str:
@@ -397,7 +437,8 @@ class Client(ABC, Generic[CallT_co]):
                 function.asset_name or function.group_name,
                 clip(function.about.partition("\n\n")[0], _LONGEST_FOUND),
                 ", ".join(
-                    field.name + "*" * field.required for field in read_fields(function, schemas)
+                    field.name + "*" * field.required
+                    for field in read_fields(function, schemas)
                 ),
             )
             for function in self.catalog.search(str(words))
@@ -428,7 +469,9 @@ class Client(ABC, Generic[CallT_co]):
         # Front ends and pickle probe for names with an underscore, which no slug has: don't list functions for those.
         # An attribute of the class gets here only if it raised an AttributeError itself.
         if name.startswith("_") or hasattr(type(self), name):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}"
+            )
         if self.listed is None and _is_completing():
             raise AttributeError(f"The functions are not listed yet: {name!r}.")
         catalog = self.catalog
@@ -441,7 +484,9 @@ class Client(ABC, Generic[CallT_co]):
             # A completer that tries names doesn't show suggestions, which take time.
             if not _is_completing() and (close := nearest(name, catalog.slugs)):
                 hint = f"Did you mean {listed(close)}?"
-            raise NoFunctionError(f"There is no function {quote(name)} in your catalog.", hint)
+            raise NoFunctionError(
+                f"There is no function {quote(name)} in your catalog.", hint
+            )
         return self._bind(catalog, function)
 
     @property
@@ -449,11 +494,15 @@ class Client(ABC, Generic[CallT_co]):
         """The slugs; one that the session uses itself ends in an underscore, as in ``funcs.login_()``."""
         if (catalog := self.listed) is None:
             return []
-        return [f"{slug}_" if hasattr(type(self), slug) else slug for slug in catalog.slugs]
+        return [
+            f"{slug}_" if hasattr(type(self), slug) else slug for slug in catalog.slugs
+        ]
 
     def __reduce__(self) -> NoReturn:
         # A session holds connections and a token.
-        raise TypeError("A session can't be pickled or copied; connect again where you need it.")
+        raise TypeError(
+            "A session can't be pickled or copied; connect again where you need it."
+        )
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.attributes]
@@ -506,7 +555,11 @@ class Client(ABC, Generic[CallT_co]):
         # Once per token, and not if its source renews it.
         ends = self.remote.transport.ends
         is_near = 0 < ends - time.time() < _ENDS_SOON
-        if is_near and ends != self._warned_of_end and not self._connection.token.renews:
+        if (
+            is_near
+            and ends != self._warned_of_end
+            and not self._connection.token.renews
+        ):
             self._warned_of_end = ends
             warn(
                 f"The token for {self.service} {ends_in(ends)}. Get a new one, then %funcs connect."
@@ -533,14 +586,16 @@ class Client(ABC, Generic[CallT_co]):
 async def _list_early(remote: Remote) -> _EarlyListing | None:
     # Without the session, which would not be collected while this runs.
     warned: list[UserWarning] = []
-    with suppress(Exception), collect_warnings(warned):  # the first use says what is wrong
+    # The first use says what is wrong.
+    with suppress(Exception), collect_warnings(warned):
         read = await remote.listing(is_early=True)
         return read(), time.monotonic(), warned
     return None
 
 
 if hasattr(os, "register_at_fork"):
-    _ = futures.ThreadPoolExecutor  # imported now, because its module registers for forks as well
+    # Imported now, because its module registers for forks as well.
+    _ = futures.ThreadPoolExecutor
     # A forked process has no loop that would end its parent's listings, and would have what they import half-imported.
     os.register_at_fork(
         before=lambda: futures.wait(list(_running), _FORK_SECONDS),
@@ -566,7 +621,9 @@ def _is_completing() -> bool:
     frame = inspect.currentframe()
     while frame is not None:
         module = str(frame.f_globals.get("__name__"))
-        if module in {"IPython.core.completer", "rlcompleter"} or module.startswith("jedi."):
+        if module in {"IPython.core.completer", "rlcompleter"} or module.startswith(
+            "jedi."
+        ):
             return True
         # Shift-Tab, but not `?`, which is a line that you run.
         if frame.f_code.co_name == "object_inspect_mime":

@@ -31,7 +31,12 @@ from jupyter_funcs.client.options import MOST_RUNS, CallOptions
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import Progress, with_deadline
-from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError, NotFoundError
+from jupyter_funcs.core.errors import (
+    ArgumentError,
+    FuncsError,
+    FunctionError,
+    NotFoundError,
+)
 from jupyter_funcs.core.text import LONGEST_CODE, code_of, folded, plain, quote, visible
 from jupyter_funcs.core.warn import warn
 
@@ -52,7 +57,9 @@ _HINT_SECONDS = 3.0
 class RemoteCall:
     """A function of the catalog: its form, its runs and its choices. `api.RemoteFunction` adds sweeps and panels."""
 
-    def __init__(self, session: Client[RemoteCall], function: Function, slug: str) -> None:
+    def __init__(
+        self, session: Client[RemoteCall], function: Function, slug: str
+    ) -> None:
         self.session = session
         self.function = function
         self._lists_synthetic = function.synthetic
@@ -139,7 +146,9 @@ class RemoteCall:
         for text in shorten(list(dict.fromkeys(itertools.chain(*warnings.values())))):
             warn(f"{self.name}: {text} The run is sent anyway.")
 
-    def start(self, args: Args, *, keep_reply: bool = False, can_ask: bool = False) -> Job:
+    def start(
+        self, args: Args, *, keep_reply: bool = False, can_ask: bool = False
+    ) -> Job:
         """
         Start a run with checked arguments; with `keep_reply`, the job's progress holds the raw reply.
 
@@ -155,7 +164,9 @@ class RemoteCall:
             progress.is_kept = wants_kept
         job = self._started(args, progress)
         if wants_kept and not progress.is_kept:
-            job.note(f"{self.session.service} keeps no runs: the result is only in this kernel.")
+            job.note(
+                f"{self.session.service} keeps no runs: the result is only in this kernel."
+            )
         return job
 
     def kept(self, id_: str, args: Args) -> Job:
@@ -201,7 +212,9 @@ class RemoteCall:
             return await self.fetch(args, progress, Purpose.RUN)
         except (ArgumentError, FunctionError, NotFoundError) as error:
             with suppress(Exception):  # the refusal says enough without suggestions
-                await with_deadline(_HINT_SECONDS, self._list_values(error, args), "The listing")
+                await with_deadline(
+                    _HINT_SECONDS, self._list_values(error, args), "The listing"
+                )
             # Before `explain`, which may list the functions again and so forget the listed values. In a thread, because
             # comparing a value with many others takes a while.
             await asyncio.to_thread(self._add_hints, error, args)
@@ -221,9 +234,14 @@ class RemoteCall:
         suggest(error, self.fields, args, lambda field: self.known_choices(field, args))
         form = Form(self)
         warnings = itertools.chain(
-            *form.warnings_of_values(args, ()).values(), *form.warnings_between(args).values()
+            *form.warnings_of_values(args, ()).values(),
+            *form.warnings_between(args).values(),
         )
-        new = [text for text in warnings if text.partition(":")[0].rstrip(".") not in str(error)]
+        new = [
+            text
+            for text in warnings
+            if text.partition(":")[0].rstrip(".") not in str(error)
+        ]
         error.hint = " ".join([error.hint, *new[:_MOST_HINTS]]).strip()
 
     async def fetch(
@@ -231,7 +249,9 @@ class RemoteCall:
     ) -> pd.DataFrame:
         """Run it on the background loop, by default as part of a sweep."""
         return self.mark_synthetic(
-            await self.session.remote.run(self.function, args, self.options, progress, purpose)
+            await self.session.remote.run(
+                self.function, args, self.options, progress, purpose
+            )
         )
 
     def mark_synthetic(self, frame: pd.DataFrame) -> pd.DataFrame:
@@ -281,7 +301,8 @@ class RemoteCall:
                 if self.fields:
                     hint = f"Write {self.fields[0].name}=…."
                 raise ArgumentError(
-                    f"{self.name} takes its arguments by name, not {quote(other)}.", hint
+                    f"{self.name} takes its arguments by name, not {quote(other)}.",
+                    hint,
                 )
             form.variables = other.variables
             form.update(other.values)
@@ -292,12 +313,16 @@ class RemoteCall:
         """Refuse options passed as if they were parameters, and say where they go."""
         options = {field.name for field in fields(self.options)}.intersection(values)
         for name in sorted(options and self.unknown(options)):
-            raise self.option_error(name, f"{self.slug}.with_options({name}=…){method}(…)")
+            raise self.option_error(
+                name, f"{self.slug}.with_options({name}=…){method}(…)"
+            )
 
     def unknown(self, names: Iterable[str]) -> list[str]:
         """Return the names that belong to no parameter, in any spelling."""
         parameters = {
-            folded(name) for field in self.fields for name in (field.name, field.identifier)
+            folded(name)
+            for field in self.fields
+            for name in (field.name, field.identifier)
         }
         unlike = [name for name in names if folded(name) not in parameters]
         return [name for name in unlike if part_named(self.fields, name) is None]
@@ -351,10 +376,21 @@ class RemoteCall:
             for field in with_parts(self.fields)
         ]
         described = Listing(
-            rows, columns=["name", "kind", "known from", "required", "default", "options", "help"]
+            rows,
+            columns=[
+                "name",
+                "kind",
+                "known from",
+                "required",
+                "default",
+                "options",
+                "help",
+            ],
         )
         described.note = self.function.notes
-        described.nothing = f"{self.name} takes no parameters. {described.note}".rstrip()
+        described.nothing = (
+            f"{self.name} takes no parameters. {described.note}".rstrip()
+        )
         return described
 
     def request(self, /, **values: Any) -> JsonObject:
@@ -366,7 +402,9 @@ class RemoteCall:
         ArgumentError
             A value is missing, unknown or not valid.
         """
-        return self.session.remote.source.request(self.function, self._checked(self.form(**values)))
+        return self.session.remote.source.request(
+            self.function, self._checked(self.form(**values))
+        )
 
     def json_schema(self) -> JsonObject:
         """Return the JSON Schema of the arguments."""
@@ -388,7 +426,9 @@ class RemoteCall:
         if missing or lister.function.changes_data:  # nobody asked for the change
             return Choices(), missing
         ask = self.session.remote.choices.ask
-        return await ask(lister.function, lister.options, wanted, field, again=again), []
+        return await ask(
+            lister.function, lister.options, wanted, field, again=again
+        ), []
 
     def known_choices(self, field: Field, args: Args) -> Choices:
         """Return the values of a field that are listed already, without asking the service."""
@@ -412,7 +452,8 @@ class RemoteCall:
     async def _learn(self, args: Args) -> None:
         for field in self.fields:
             if field.source:
-                with suppress(Exception):  # nobody waits for it, and a run reports what is wrong
+                # Nobody waits for it, and a run reports what is wrong.
+                with suppress(Exception):
                     await self.choices(field, args)
 
     @property
@@ -420,7 +461,9 @@ class RemoteCall:
         """The Python names of the parameters by wire name, except those that are the wire name of another one."""
         wire = {field.name for field in self.fields}
         named = {field.name: field.identifier for field in reversed(self.fields)}
-        return {name: own for name, own in named.items() if own == name or own not in wire}
+        return {
+            name: own for name, own in named.items() if own == name or own not in wire
+        }
 
     def code(self, args: Values, *, sweeps: bool = False, result: str = "") -> str:
         """Return the Python code that runs or sweeps this function, for a session named ``funcs``."""
@@ -428,7 +471,9 @@ class RemoteCall:
         values: list[tuple[str, Any]] = []
         for name, value in args.items():
             code = _code_value(value)
-            values.append((f"{names[name]}=", code) if name in names else ("**", {name: code}))
+            values.append(
+                (f"{names[name]}=", code) if name in names else ("**", {name: code})
+            )
         call = f"funcs.{self.slug}"
         if hasattr(type(self.session), self.slug):
             call = f"funcs[{self.name!r}]"
@@ -451,7 +496,8 @@ class RemoteCall:
     def _repr_pretty_(self, printer: Any, *_: object) -> None:
         # Without the types of the parameters, which would fill the screen; required ones are marked.
         names = ", ".join(
-            f"{field.identifier}{'*' * field.required}" for field in by_name(self.fields).values()
+            f"{field.identifier}{'*' * field.required}"
+            for field in by_name(self.fields).values()
         )
         printer.text(visible(f"<{self.slug}({names}) of {self.session.service}>"))
 

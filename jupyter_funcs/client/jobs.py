@@ -145,7 +145,8 @@ class Job:
             if self.future.done():
                 self._warn()
         raise RunCancelledError(
-            f"{self.function} was cancelled; the service may still finish it.", "Run it again."
+            f"{self.function} was cancelled; the service may still finish it.",
+            "Run it again.",
         )
 
     @property
@@ -209,9 +210,7 @@ class Job:
         return f"<{kind} {inert(self.function)}: {facts}>"
 
     def _repr_html_(self) -> str:
-        shown = (
-            f"<b>{html.escape(inert(self.function))}</b> · {html.escape(' · '.join(self._facts()))}"
-        )
+        shown = f"<b>{html.escape(inert(self.function))}</b> · {html.escape(' · '.join(self._facts()))}"
         if error := self.error:
             shown += f"<br>{html.escape(str(error))}"
         return shown

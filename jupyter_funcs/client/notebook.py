@@ -72,7 +72,12 @@ def is_public() -> bool:
 
 def usable(name: str, value: Any) -> str:
     """Return what a variable holds in a few words, or an empty text if it isn't a value for a field of a form."""
-    if name.startswith("_") or name in _OF_IPYTHON or not name.isidentifier() or callable(value):
+    if (
+        name.startswith("_")
+        or name in _OF_IPYTHON
+        or not name.isidentifier()
+        or callable(value)
+    ):
         return ""
     is_data = type(value).__module__.partition(".")[0] in {"pandas", "numpy", "decimal"}
     is_list = type(value) in (list, tuple, range)
@@ -117,7 +122,9 @@ class ResultVariable:
 
     name = ""
 
-    def __init__(self, slug: str, cell: Cell, output: str = "", sent: Args | None = None) -> None:
+    def __init__(
+        self, slug: str, cell: Cell, output: str = "", sent: Args | None = None
+    ) -> None:
         self._default = default_name(slug)
         self.cell = cell
         self._output = output
@@ -130,8 +137,12 @@ class ResultVariable:
 
         if _shell() is None:
             return ""
-        others = {name for name, sent in self._named.items() if not same_args(sent, args)}
-        name = wanted = next((name for name in self._named if name not in others), self._default)
+        others = {
+            name for name, sent in self._named.items() if not same_args(sent, args)
+        }
+        name = wanted = next(
+            (name for name in self._named if name not in others), self._default
+        )
         number = 1
         while self._is_taken(name) or name in others:
             number += 1
@@ -155,7 +166,13 @@ class ResultVariable:
             self._named[name] = sent
 
     def rename(
-        self, name: str, before: str, shown: pd.DataFrame, args: Args, *, replace: bool = False
+        self,
+        name: str,
+        before: str,
+        shown: pd.DataFrame,
+        args: Args,
+        *,
+        replace: bool = False,
     ) -> str:
         """
         Move a result to another name; return why to ask before that, unless `replace`.
@@ -244,14 +261,17 @@ def publish_html(html: str, name: str, *, again: bool = False) -> bool:
     shell = _shell()
     is_shown = hasattr(shell, "kernel")  # a terminal shows no HTML
     if is_shown:  # from any thread
-        shell.display_pub.publish({"text/html": html}, transient={"display_id": name}, update=again)
+        shell.display_pub.publish(
+            {"text/html": html}, transient={"display_id": name}, update=again
+        )
     return is_shown
 
 
 def _check_name(name: str) -> None:
     if keyword.iskeyword(name):
         raise ArgumentError(
-            f"{quote(name)} is a Python keyword.", f"Choose another name, such as {name}_."
+            f"{quote(name)} is a Python keyword.",
+            f"Choose another name, such as {name}_.",
         )
     if not name.isidentifier():
         raise ArgumentError(

@@ -98,7 +98,10 @@ class CallOptions:
         defaults = {field.name: field.default for field in fields(self)}
         for name, value in options.items():
             if name not in defaults:
-                hint = did_you_mean(name, defaults) or f"Options are {listed(defaults, 'and')}."
+                hint = (
+                    did_you_mean(name, defaults)
+                    or f"Options are {listed(defaults, 'and')}."
+                )
                 raise ArgumentError(f"There is no option {quote(name)}.", hint)
             if value is defaults[name] is None:
                 continue
@@ -107,12 +110,18 @@ class CallOptions:
 
                 checked(value)
             elif name in _TAKES and not _TAKES[name][1](value):
-                raise ArgumentError(f"{name} takes {_TAKES[name][0]}, not {quote(value)}.")
+                raise ArgumentError(
+                    f"{name} takes {_TAKES[name][0]}, not {quote(value)}."
+                )
         return replace(self, **options)
 
 
 def _is_positive(value: object) -> bool:
-    return not isinstance(value, bool) and isinstance(value, numbers.Real) and float(value) > 0
+    return (
+        not isinstance(value, bool)
+        and isinstance(value, numbers.Real)
+        and float(value) > 0
+    )
 
 
 # The values that options take: in words, and as a check.

@@ -58,7 +58,9 @@ def next_page(
     if "://" in more.lead or more.lead.startswith(("/", "?")):
         if follows_links:
             return NextPage(args, more.lead)
-        query = {plain(name): text for name, text in parse_qsl(urlsplit(more.lead).query)}
+        query = {
+            plain(name): text for name, text in parse_qsl(urlsplit(more.lead).query)
+        }
         changed = {
             params[name].name: _typed(params[name], query[name])
             for name in params.keys() & query.keys()
@@ -84,7 +86,10 @@ def _counted(params: Mapping[str, Param], args: Args, page: Page) -> JsonObject:
             return {param.name: _number(param, args, 1) + 1}
     for name in _SKIPPED:
         if param := params.get(name):
-            return {param.name: _number(param, args, int(name == "startindex")) + len(page.rows)}
+            return {
+                param.name: _number(param, args, int(name == "startindex"))
+                + len(page.rows)
+            }
     for row in page.rows[-1:]:
         if _AFTER_ROW in params and isinstance(row, dict) and "id" in row:
             return {params[_AFTER_ROW].name: row["id"]}
@@ -94,7 +99,9 @@ def _counted(params: Mapping[str, Param], args: Args, page: Page) -> JsonObject:
 def _number(param: Param, args: Args, first: int) -> int:
     """Return the number that was sent, or the one that stands for the first page."""
     schema = only(dict, param.schema)
-    value = str(args.get(param.name, schema.get("default", schema.get("minimum", first))))
+    value = str(
+        args.get(param.name, schema.get("default", schema.get("minimum", first)))
+    )
     if value.isdecimal():
         return int(value)
     return first
@@ -111,7 +118,12 @@ class PagedRun:
     """A run that asks for one page after another, but for those that an interrupted run received."""
 
     def __init__(
-        self, source: Source, function: Function, terms: Terms, progress: Progress, read: Read
+        self,
+        source: Source,
+        function: Function,
+        terms: Terms,
+        progress: Progress,
+        read: Read,
     ) -> None:
         from jupyter_funcs.frames.frame import AllPages
 
@@ -125,7 +137,9 @@ class PagedRun:
         self._follow = getattr(source, "follow", None)
         self._pages = AllPages()
 
-    async def frame(self, args: Args, options: CallOptions, listed: ListedReply) -> pd.DataFrame:
+    async def frame(
+        self, args: Args, options: CallOptions, listed: ListedReply
+    ) -> pd.DataFrame:
         """
         Return the rows of all pages as one table; of the pages so far, with a warning, if one can't be had.
 
@@ -163,7 +177,11 @@ class PagedRun:
             if pages.more is None:
                 return ""
             after = next_page(
-                self._function, page.args, pages.last, pages.more, follows_links=follows_links
+                self._function,
+                page.args,
+                pages.last,
+                pages.more,
+                follows_links=follows_links,
             )
             if after is None:
                 return f"no parameter asks for the next page ({quote(pages.more.word)})"
@@ -202,7 +220,9 @@ class PagedRun:
                 self._function, wanted.args, wanted.link, terms, self._progress
             )
         else:
-            reply = await self._source.run(self._function, wanted.args, terms, self._progress)
+            reply = await self._source.run(
+                self._function, wanted.args, terms, self._progress
+            )
         assert isinstance(reply, Reply)  # of a source that sends requests
         return reply
 
@@ -255,7 +275,10 @@ class PageStore:
         import pandas as pd
 
         self._writer = self._writer or self._cache.writer()
-        kept = {"reply": [reply.decode(errors="replace")], "headers": [json.dumps(dict(headers))]}
+        kept = {
+            "reply": [reply.decode(errors="replace")],
+            "headers": [json.dumps(dict(headers))],
+        }
         self._writer.add(_hashed(name), pd.DataFrame(kept, dtype="string"))
 
 

@@ -46,9 +46,12 @@ def form_of(question: Question) -> Form:
     ]
     fields = read_fields(Function(name=question.source, params=tuple(params)))
     titles = {
-        name: only(str, only(dict, schema).get("title")) for name, schema in properties.items()
+        name: only(str, only(dict, schema).get("title"))
+        for name, schema in properties.items()
     }
-    titled = tuple(replace(field, label=titles[field.name] or field.label) for field in fields)
+    titled = tuple(
+        replace(field, label=titles[field.name] or field.label) for field in fields
+    )
     form = Form(_Asked(question.source, titled))
     form.shows_labels = True
     return form

@@ -20,7 +20,12 @@ from jupyter_funcs.core.background import Progress, loop_time, with_deadline
 from jupyter_funcs.core.errors import DeadlineError, NotFoundError, ReplyTooLargeError
 from jupyter_funcs.core.json_decoding import Once
 from jupyter_funcs.core.text import utc_text
-from jupyter_funcs.sources.source import ServiceSource, detected, read_listing, source_of
+from jupyter_funcs.sources.source import (
+    ServiceSource,
+    detected,
+    read_listing,
+    source_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -38,7 +43,8 @@ if TYPE_CHECKING:
 LIST_SECONDS = 20.0
 RUN_SECONDS = 300.0
 _WAITING_SECONDS = 30.0  # for its turn, beside what a service allows a run
-MAX_RAW_REPLY = 64 * 2**20  # bytes; a larger reply isn't kept beside the frame made of it
+# Bytes; a larger reply isn't kept beside the frame made of it.
+MAX_RAW_REPLY = 64 * 2**20
 _MOST_GROUPS = 50  # of listed values
 _SMALL = 64 * 1024  # bytes; read in about a millisecond
 
@@ -63,7 +69,11 @@ class Remote:
         work = self._listing(terms, progress)
         try:
             return await with_deadline(
-                LIST_SECONDS, work, "The listing of the functions", progress, terms.until
+                LIST_SECONDS,
+                work,
+                "The listing of the functions",
+                progress,
+                terms.until,
             )
         except (
             DeadlineError,
@@ -117,7 +127,9 @@ class Remote:
         until = loop_time() + seconds
         if function.changes_data:
             purpose = Purpose.CHANGE
-        terms = Terms(purpose, until, options.max_bytes, options.retries, force=options.force)
+        terms = Terms(
+            purpose, until, options.max_bytes, options.retries, force=options.force
+        )
         if options.pages is None or self.source.kind in {"", "service", "python"}:
             work = self._fetch(function, args, options, progress, terms)
         else:
@@ -165,7 +177,9 @@ class Remote:
     async def forget(self, id_: str) -> None:
         """Delete a run that the service keeps."""
         terms = Terms(Purpose.LISTING, loop_time() + LIST_SECONDS)
-        await with_deadline(LIST_SECONDS, self._keeper.forget(id_, terms), "The kept run")
+        await with_deadline(
+            LIST_SECONDS, self._keeper.forget(id_, terms), "The kept run"
+        )
 
     @property
     def _keeper(self) -> ServiceSource:
@@ -176,20 +190,32 @@ class Remote:
             "Connect to the service that does.",
         )
 
-    async def identity(self, function: Function, cache: Cache, *, is_stored: bool = True) -> str:
+    async def identity(
+        self, function: Function, cache: Cache, *, is_stored: bool = True
+    ) -> str:
         """Return who asks whom, for the keys of the cache; this asks the token's source."""
-        secret = await with_deadline(LIST_SECONDS, self.transport.secret(), "The token's source")
+        secret = await with_deadline(
+            LIST_SECONDS, self.transport.secret(), "The token's source"
+        )
         if function.changes_data and not is_stored and not secret.account:
-            secret = NoSecret()  # a new token must not repeat the changes of an interrupted sweep
+            # A new token must not repeat the changes of an interrupted sweep.
+            secret = NoSecret()
 
         def read() -> str:
             source = [self.source.kind, self.source.identity(function)]
-            return cache.identity(self.transport.connection, secret, source, is_stored=is_stored)
+            return cache.identity(
+                self.transport.connection, secret, source, is_stored=is_stored
+            )
 
         return await asyncio.to_thread(read)
 
     async def _fetch(
-        self, function: Function, args: Args, options: CallOptions, progress: Progress, terms: Terms
+        self,
+        function: Function,
+        args: Args,
+        options: CallOptions,
+        progress: Progress,
+        terms: Terms,
     ) -> pd.DataFrame:
         from jupyter_funcs.frames.columns import has_arrow
 
@@ -218,7 +244,9 @@ class Remote:
             "", function.returns, lambda schema: ListedReply.read(read(schema))
         )
 
-    async def _read(self, function: Function, reply: Reply, options: CallOptions) -> pd.DataFrame:
+    async def _read(
+        self, function: Function, reply: Reply, options: CallOptions
+    ) -> pd.DataFrame:
         from jupyter_funcs.frames.frame import page_to_frame
         from jupyter_funcs.frames.media import is_json, media_to_frame, stream_to_frame
 
@@ -258,13 +286,17 @@ class ListedValues:
 
     def __init__(
         self,
-        run: Callable[[Function, Args, CallOptions, Progress], Coroutine[Any, Any, pd.DataFrame]],
+        run: Callable[
+            [Function, Args, CallOptions, Progress], Coroutine[Any, Any, pd.DataFrame]
+        ],
     ) -> None:
         self._run = run
         self._choices: dict[tuple[str, str], _KnownChoices] = {}
         self._listings: dict[str, asyncio.Task[pd.DataFrame]] = {}
         # Results that somebody still holds: one may come from a function that lists values.
-        self._held: weakref.WeakValueDictionary[str, pd.DataFrame] = weakref.WeakValueDictionary()
+        self._held: weakref.WeakValueDictionary[str, pd.DataFrame] = (
+            weakref.WeakValueDictionary()
+        )
 
     def forget(self) -> None:
         """Forget all listed values."""
@@ -343,7 +375,11 @@ def _choices_in(frame: pd.DataFrame, field: Field) -> _KnownChoices:
     at = dt.datetime.fromisoformat(frame.attrs["funcs"]["time"]).timestamp()
     frame = frame.astype(dict.fromkeys(frame.select_dtypes("category"), "string"))
     texts = [column for column in frame.columns if frame[column].dtype == "string"]
-    own = [column for column in frame.columns if str(column).casefold() == field.name.casefold()]
+    own = [
+        column
+        for column in frame.columns
+        if str(column).casefold() == field.name.casefold()
+    ]
     column = next(iter(own or texts), None)
     if column is None:
         return _KnownChoices(Choices(), at)
@@ -351,9 +387,13 @@ def _choices_in(frame: pd.DataFrame, field: Field) -> _KnownChoices:
     columns = list(frame.columns)
     following = [text for text in columns[columns.index(column) + 1 :] if text in texts]
     most = min(len(rows) / 2, _MOST_GROUPS)
-    group = next((text for text in following[1:] if 1 < rows[text].nunique() <= most), None)
+    group = next(
+        (text for text in following[1:] if 1 < rows[text].nunique() <= most), None
+    )
     label = next(iter(following), None)
-    described = zip(rows[column], _texts_of(rows, label), _texts_of(rows, group), strict=True)
+    described = zip(
+        rows[column], _texts_of(rows, label), _texts_of(rows, group), strict=True
+    )
     choices = (Choice(*map(str, row)) for row in described)
     return _KnownChoices(Choices(choices, field.kind), at)
 

@@ -51,9 +51,7 @@ def blocks(
     """Return a form as code, with notes on where it works: a magic and Python, and curl for the first of its runs."""
     args = form.args
     if (many := sum(len(args.get(name, ())) for name in form.swept)) > _MOST_VALUES:
-        note = (
-            f"{many:,} values are too many to write out. Keep them in a variable of the notebook."
-        )
+        note = f"{many:,} values are too many to write out. Keep them in a variable of the notebook."
         return [{"name": "python", "code": f"# {note}", "note": ""}]
     sweeps = bool(form.swept)
     command = "call"
@@ -62,13 +60,16 @@ def blocks(
         command = "sweep"
         about = "the first of the runs, in a shell"
     shown = []
-    if not (where.startswith("[") or _options(function)):  # %funcs connect supports neither
+    # %funcs connect supports neither.
+    if not (where.startswith("[") or _options(function)):
         code = magic(function, args, command, result)
         note = "a line of a notebook"
         if where:
             note += f", after %funcs connect {where}"
         shown.append({"name": "magic", "code": code, "note": note})
-    program = python(function, args | _variables(form), where, sweeps=sweeps, result=result)
+    program = python(
+        function, args | _variables(form), where, sweeps=sweeps, result=result
+    )
     shown.append({"name": "python", "code": program, "note": "a script or a notebook"})
     with suppress(FuncsError):  # values that make no valid request
         if code := curl(function, form.first):  # a run is a single HTTP request
@@ -88,7 +89,9 @@ def _variables(form: Form) -> dict[str, Any]:
     return variables
 
 
-def magic(function: RemoteCall, args: Values, command: str = "call", result: str = "df") -> str:
+def magic(
+    function: RemoteCall, args: Values, command: str = "call", result: str = "df"
+) -> str:
     """Return the run as ``%funcs call``, or as a cell with a JSON body if a value doesn't fit into a line."""
     if shown := line(function, args):
         return f"{result} = %funcs {command} {shown}"
@@ -202,7 +205,10 @@ def curl(function: RemoteCall, args: Values) -> str:
         else:
             options.append(_secret_option(credential))
     command = [f"curl -X {sent['method']} {url}", *options]
-    command += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in sent["headers"].items()]
+    command += [
+        f"-H {shlex.quote(f'{name}: {value}')}"
+        for name, value in sent["headers"].items()
+    ]
     if "body" in sent:
         body = _body_option(sent["body"], sent["headers"]["Content-Type"])
         if not body:
@@ -226,7 +232,8 @@ def _secret_option(credential: Values) -> str:
     if _PLAIN_HEADER.fullmatch(header):
         return f'-H "{header}{variable}'
     return (
-        f'-H {shlex.quote(header)}"{variable}'  # a document may name any header, also one with a $
+        # A document may name any header, also one with a $
+        f'-H {shlex.quote(header)}"{variable}'
     )
 
 

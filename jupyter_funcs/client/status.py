@@ -77,10 +77,15 @@ class Status(StatusTable):
             ("kind", self.kind),
             ("answered", "" if self.answered is None else f"in {self.answered:.2f} s"),
             ("user", self.user or "not named by the token" * self.has_token),
-            ("functions", "not listed" if self.functions is None else f"{self.functions:,}"),
+            (
+                "functions",
+                "not listed" if self.functions is None else f"{self.functions:,}",
+            ),
             (
                 "left out",
-                "; ".join(f"{count:,}: {reason}" for reason, count in self.left_out.items()),
+                "; ".join(
+                    f"{count:,}: {reason}" for reason, count in self.left_out.items()
+                ),
             ),
             ("token", ends_in(self.ends) if self.has_token else ""),
             ("schemes", self.schemes),
@@ -106,8 +111,14 @@ class CacheStatus(StatusTable):
         files = f" in {plural(self.files, 'file')}"
         return [
             ("removed", "" if self.removed is None else _results(*self.removed)),
-            ("holds", f"{_results(self.runs, self.size)}{files}" if self.runs else "nothing"),
-            ("oldest", "" if self.oldest is None else f"{span(time.time() - self.oldest)} old"),
+            (
+                "holds",
+                f"{_results(self.runs, self.size)}{files}" if self.runs else "nothing",
+            ),
+            (
+                "oldest",
+                "" if self.oldest is None else f"{span(time.time() - self.oldest)} old",
+            ),
             ("at most", f"{size_text(self.most)} in total, {span(self.longest)} each"),
             ("folder", self.folder),
             ("trouble", self.trouble),

@@ -113,16 +113,23 @@ class Exchange:
 
     _certificates: ssl.SSLContext | None = None
 
-    def __init__(self, connection: Connection, transport: AnyTransport | None = None) -> None:
+    def __init__(
+        self, connection: Connection, transport: AnyTransport | None = None
+    ) -> None:
         mask_logs()
-        if not isinstance(transport, httpx.ASGITransport):  # which has no headers as text
+        # Which has no headers as text.
+        if not isinstance(transport, httpx.ASGITransport):
             _bound_header_pattern()
         self.connection = connection
         self._transport = None if transport is None else _UserTransport(transport)
         self._lanes = Lanes(self._open_client)
 
     async def send(
-        self, request: Request, secrets: Sequence[Hidden], max_bytes: int, progress: Progress
+        self,
+        request: Request,
+        secrets: Sequence[Hidden],
+        max_bytes: int,
+        progress: Progress,
     ) -> Reply | Failure:
         """Send a request; return the reply, or why there is none. Raises only if cancelled."""
         # An error is returned and raised by the caller, outside of any except block: httpx's errors hold the request
@@ -136,21 +143,33 @@ class Exchange:
                 status = response.status_code
                 if status == HTTPStatus.NOT_MODIFIED and IF_CHANGED in request.headers:
                     return Reply(b"", secrets, lines=False, is_known=True)
-                leads_on = status == HTTPStatus.SEE_OTHER and "location" in response.headers
-                is_accepted = status == HTTPStatus.ACCEPTED and "Prefer" in request.headers
+                leads_on = (
+                    status == HTTPStatus.SEE_OTHER and "location" in response.headers
+                )
+                is_accepted = (
+                    status == HTTPStatus.ACCEPTED and "Prefer" in request.headers
+                )
                 if (
                     status == HTTPStatus.OK
                     or is_accepted
                     or (request.is_operation and (response.is_success or leads_on))
                 ):
                     return await read_reply(
-                        response, max_bytes, secrets, progress, may_be_empty=request.is_operation
+                        response,
+                        max_bytes,
+                        secrets,
+                        progress,
+                        may_be_empty=request.is_operation,
                     )
-                return await read_failure(response, secrets, is_operation=request.is_operation)
+                return await read_failure(
+                    response, secrets, is_operation=request.is_operation
+                )
         except Exception as error:  # noqa: BLE001  # a user's own transport may raise anything
             return self._failure(error, request.url, response)
 
-    async def open(self, request: Request, secrets: Sequence[Hidden]) -> Opened | Failure:
+    async def open(
+        self, request: Request, secrets: Sequence[Hidden]
+    ) -> Opened | Failure:
         """Send a request as it is; return its reply before the body, or why there is none. Redirects are replies."""
         try:
             async with AsyncExitStack() as stack:
@@ -178,7 +197,11 @@ class Exchange:
             places = [credential.place for credential in request.credentials]
             response = await client.send(
                 client.build_request(
-                    request.method, request.url, headers=headers, content=body, timeout=_TIMEOUT
+                    request.method,
+                    request.url,
+                    headers=headers,
+                    content=body,
+                    timeout=_TIMEOUT,
                 ),
                 stream=True,
                 auth=partial(_with_secrets, places, secrets, self.connection),
@@ -195,7 +218,8 @@ class Exchange:
                 yield piece
         except _ERRORS as error:
             failure = self._failure(error, str(response.url), response)
-        if failure is not None:  # out here, because httpx's errors hold the request with the token
+        # Out here, because httpx's errors hold the request with the token.
+        if failure is not None:
             raise failure.error
 
     def _failure(
@@ -215,7 +239,9 @@ class Exchange:
         if self._transport is None:
             with suppress(httpx.InvalidURL):
                 proxy = environment_proxy(httpx.URL(url))
-        return _translate(error, urlsplit(url).netloc or self.connection.name, response, proxy)
+        return _translate(
+            error, urlsplit(url).netloc or self.connection.name, response, proxy
+        )
 
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -225,10 +251,15 @@ class Exchange:
 
     def _open_client(self) -> httpx.AsyncClient:
         if self._transport is not None:
-            return httpx.AsyncClient(transport=self._transport, headers=_HEADERS, trust_env=False)
+            return httpx.AsyncClient(
+                transport=self._transport, headers=_HEADERS, trust_env=False
+            )
         own = (self.connection.base_url, self.connection.allow_server)
-        addresses = [address for address in own if address.startswith("http")]  # not a file's
-        proxies = {address: environment_proxy(httpx.URL(address)) for address in addresses}
+        # Not a file's.
+        addresses = [address for address in own if address.startswith("http")]
+        proxies = {
+            address: environment_proxy(httpx.URL(address)) for address in addresses
+        }
         proxy = next(filter(None, proxies.values()), None)
         try:
             # Created once: reading the system's certificates takes as long as several requests.
@@ -294,9 +325,9 @@ def _has_unread(stream: Any) -> bool:
     """
     try:
         connection = attrgetter("_stream._httpcore_stream._stream._connection")(stream)
-        (unread, _), received = attrgetter("_h11_state.trailing_data", "_network_stream._stream")(
-            connection
-        )
+        (unread, _), received = attrgetter(
+            "_h11_state.trailing_data", "_network_stream._stream"
+        )(connection)
         while not unread and hasattr(received, "transport_stream"):
             with suppress(ssl.SSLWantReadError):
                 attrgetter("_ssl_object.read")(received)(1)
@@ -314,13 +345,18 @@ def _with_secrets(
     request: httpx.Request,
 ) -> httpx.Request:
     """Add the secrets at the last moment, so that no variable on the way holds them."""
-    for place, secret in zip(places, secrets, strict=False):  # that of a login is in its body
+    # That of a login is in its body.
+    for place, secret in zip(places, secrets, strict=False):
         if not secret.reveal():
             continue
         if is_plain(str(request.url)) and not connection.allow_http:
             raise unencrypted(str(request.url))
         is_pair = place.prefix != BASIC or isinstance(secret, Password)
-        _put(request, place, secret if is_pair else Password(*secret.reveal().partition(":")[::2]))
+        _put(
+            request,
+            place,
+            secret if is_pair else Password(*secret.reveal().partition(":")[::2]),
+        )
     return request
 
 
@@ -330,7 +366,9 @@ def _put(request: httpx.Request, place: SecretPlace, secret: Hidden) -> None:
             # In place of what a link to the next page repeats of it; the rest stays as it is written.
             path, _, query = request.url.raw_path.decode().partition("?")
             own = f"{quote_url(place.name, safe='')}="
-            others = [part for part in query.split("&") if part and not part.startswith(own)]
+            others = [
+                part for part in query.split("&") if part and not part.startswith(own)
+            ]
             query = "&".join([*others, own + quote_url(secret.reveal(), safe="")])
             request.url = request.url.copy_with(raw_path=f"{path}?{query}".encode())
         case "cookie":
@@ -360,10 +398,14 @@ class Lanes:
         self._closing: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
-    async def client(self) -> AsyncIterator[tuple[httpx.AsyncClient, Callable[[], None]]]:
+    async def client(
+        self,
+    ) -> AsyncIterator[tuple[httpx.AsyncClient, Callable[[], None]]]:
         """Wait for a place; yield a client, and what to call to retire it."""
         async with self._places:
-            lane = next((lane for lane in self._lanes if lane.in_flight < CONNECTIONS), None)
+            lane = next(
+                (lane for lane in self._lanes if lane.in_flight < CONNECTIONS), None
+            )
             if lane is None:
                 lane = _Lane(self._open_client())
                 self._lanes.append(lane)
@@ -456,7 +498,9 @@ def _translate(
     if proxy:
         peer = inert(str(proxy))
         setting = proxy.variable
-    cause = next((cause for cause in with_causes(error) if isinstance(cause, ssl.SSLError)), None)
+    cause = next(
+        (cause for cause in with_causes(error) if isinstance(cause, ssl.SSLError)), None
+    )
     if isinstance(cause, ssl.SSLCertVerificationError):
         return Failure(
             ServiceConnectionError(
@@ -466,13 +510,18 @@ def _translate(
         )
     if isinstance(error, httpx.ConnectError):
         return _unreachable(error, host if cause else peer, setting)
-    received = "" if response is None else f" after {response.num_bytes_downloaded:,} bytes of it"
+    received = (
+        ""
+        if response is None
+        else f" after {response.num_bytes_downloaded:,} bytes of it"
+    )
     return _broken(error, host, peer, setting, received)
 
 
 def _unreachable(error: Exception, peer: str, setting: str) -> Failure:
     is_full = any(
-        getattr(cause, "errno", 0) in {errno.EMFILE, errno.ENFILE} for cause in with_causes(error)
+        getattr(cause, "errno", 0) in {errno.EMFILE, errno.ENFILE}
+        for cause in with_causes(error)
     )
     check = f"Check {setting} and your network"
     if is_full:
@@ -485,7 +534,9 @@ def _unreachable(error: Exception, peer: str, setting: str) -> Failure:
     )
 
 
-def _broken(error: Exception, host: str, peer: str, setting: str, received: str) -> Failure:
+def _broken(
+    error: Exception, host: str, peer: str, setting: str, received: str
+) -> Failure:
     """Return what an error means, by its type; `received` says how much of the reply arrived."""
     proof = Proof.FINAL
     ours: FuncsError
@@ -495,7 +546,9 @@ def _broken(error: Exception, host: str, peer: str, setting: str, received: str)
             ours = DeadlineError(f"No connection to {peer} within 5 s.", check)
             proof = Proof.NOT_SENT
         case httpx.TimeoutException():
-            what = f"{host} did not accept the request in time; it may still be running."
+            what = (
+                f"{host} did not accept the request in time; it may still be running."
+            )
             ours = DeadlineError(what, "Try again later.")
             proof = Proof.UNANSWERED
         case httpx.ProxyError() if "407" in str(error):
@@ -509,11 +562,17 @@ def _broken(error: Exception, host: str, peer: str, setting: str, received: str)
                 f"Cannot reach {host} through {peer}: {why}.", f"Check {setting}."
             )
             proof = Proof.NOT_SENT
-        case httpx.UnsupportedProtocol() | httpx.InvalidURL() | httpx.LocalProtocolError():
+        case (
+            httpx.UnsupportedProtocol()
+            | httpx.InvalidURL()
+            | httpx.LocalProtocolError()
+        ):
             ours = ConfigError(f"No request can be sent to {host}.", CHECK_ADDRESS)
         case httpx.DecodingError():
             ours = ProtocolError("The compressed reply is corrupt.", TRY_AGAIN)
-        case httpx.RemoteProtocolError() if not re.search(r"closed|disconnected", str(error)):
+        case httpx.RemoteProtocolError() if not re.search(
+            r"closed|disconnected", str(error)
+        ):
             ours = ProtocolError(f"{host} did not answer in HTTP.", CHECK_ADDRESS)
         case _:
             what = f"The connection to {host} broke before the reply was complete{received}."

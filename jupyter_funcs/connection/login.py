@@ -51,7 +51,10 @@ _ENDPOINTS = {
     "device": "device_authorization_endpoint",
 }
 _WELL_KNOWN = "/.well-known/openid-configuration"
-_KEYRING_PROBLEMS = {"NoKeyringError": "this machine has none", "KeyringLocked": "it is locked"}
+_KEYRING_PROBLEMS = {
+    "NoKeyringError": "this machine has none",
+    "KeyringLocked": "it is locked",
+}
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _PENDING = {"authorization_pending", "slow_down"}
 
@@ -61,7 +64,9 @@ class Login(CachedToken):
 
     _rejected: Secret | None = None
 
-    def __init__(self, profile: str, base_url: str, email: str, *, in_keyring: bool) -> None:
+    def __init__(
+        self, profile: str, base_url: str, email: str, *, in_keyring: bool
+    ) -> None:
         super().__init__(f"login of profile {quote(profile)}")
         self.in_keyring = in_keyring
         self._profile = profile
@@ -76,7 +81,9 @@ class Login(CachedToken):
             f"Email for {self._base_url}: ", "the email to log in with", missing
         )
         password = ask_hidden(
-            f"Password of {email} for {self._base_url}: ", f"the password of {email}", missing
+            f"Password of {email} for {self._base_url}: ",
+            f"the password of {email}",
+            missing,
         )
         try:
             self.log_in(email, password, login)
@@ -100,7 +107,9 @@ class Login(CachedToken):
             with suppress(KeyringUnavailableError):
                 if keyring_get(self._base_url, self.email) == secret.reveal():
                     _use_keyring(
-                        lambda keyring: keyring.delete_password(_entry(self._base_url), self.email)
+                        lambda keyring: keyring.delete_password(
+                            _entry(self._base_url), self.email
+                        )
                     )
 
     def _read(self) -> str:
@@ -119,7 +128,9 @@ class Login(CachedToken):
 class FromKeyring(CachedToken):
     """An entry of the keyring; if the keyring can't be used, the user is asked for the token."""
 
-    def __init__(self, label: str, base_url: str, user: str, make: Make = Secret) -> None:
+    def __init__(
+        self, label: str, base_url: str, user: str, make: Make = Secret
+    ) -> None:
         super().__init__(label, make)
         self._base_url = base_url
         self._user = user
@@ -176,10 +187,18 @@ class OAuth(CachedToken):
             self._flows = None
 
     def post(
-        self, url: str, data: Mapping[str, str], headers: Mapping[str, str], auth: Any, **_: Any
+        self,
+        url: str,
+        data: Mapping[str, str],
+        headers: Mapping[str, str],
+        auth: Any,
+        **_: Any,
     ) -> Any:
         """Send a request of the OAuth library to the provider, and follow no redirect with a secret."""
-        form = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+        form = {
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Accept": "application/json",
+        }
         return request_once(
             "POST", *auth.prepare("POST", url, {**headers, **form}, urlencode(data))
         )
@@ -207,7 +226,9 @@ class OAuth(CachedToken):
             self._refresh = None
         if flow == "client":
             return self._fetched(
-                lambda client: client.fetch_token(urls["token"], grant_type="client_credentials")
+                lambda client: client.fetch_token(
+                    urls["token"], grant_type="client_credentials"
+                )
             )
         raise AuthenticationError(
             f"You are not logged in, or the login has ended: {self.label}.",
@@ -234,7 +255,11 @@ class OAuth(CachedToken):
                 name: {key: self._checked(url) for key, url in urls.items()}
                 for name, urls in listed.items()
             }
-        wanted = [self._about["flow"]] if "flow" in self._about else FLOWS[self._secret is None :]
+        wanted = (
+            [self._about["flow"]]
+            if "flow" in self._about
+            else FLOWS[self._secret is None :]
+        )
         for flow in wanted:
             if flow in self._flows:
                 return flow, self._flows[flow]
@@ -245,9 +270,9 @@ class OAuth(CachedToken):
 
     def _discovered(self) -> JsonObject:
         """Return the flows that a provider describes, in the standard way for OpenID Connect."""
-        issuer = self._about.get("issuer") or self._scheme.get("discovery", "").removesuffix(
-            _WELL_KNOWN
-        )
+        issuer = self._about.get("issuer") or self._scheme.get(
+            "discovery", ""
+        ).removesuffix(_WELL_KNOWN)
         if not issuer:
             return {}
         url = self._checked(issuer.rstrip("/") + _WELL_KNOWN)
@@ -260,12 +285,15 @@ class OAuth(CachedToken):
         # Of any origin: the provider itself names them.
         urls = {key: only(str, about.get(name)) for key, name in _ENDPOINTS.items()}
         urls = {
-            key: url for key, url in urls.items() if url.startswith("http") and not is_plain(url)
+            key: url
+            for key, url in urls.items()
+            if url.startswith("http") and not is_plain(url)
         }
         if "token" not in urls:
             return {}
         return {
-            flow: {"token": urls["token"], "start": urls.get(flow)} for flow in ("client", *urls)
+            flow: {"token": urls["token"], "start": urls.get(flow)}
+            for flow in ("client", *urls)
         }
 
     def _checked(self, url: str) -> str:
@@ -287,7 +315,9 @@ class OAuth(CachedToken):
             ) from None
         secret = None if self._secret is None else self._secret().reveal()
         is_openid = "issuer" in self._about or "discovery" in self._scheme
-        scope = " ".join(self._about.get("scopes", ())) or ("openid" if is_openid else None)
+        scope = " ".join(self._about.get("scopes", ())) or (
+            "openid" if is_openid else None
+        )
         return OAuth2Client(self, self._about["client_id"], secret, scope=scope, **more)
 
     def _sent(self, send: Callable[[], T]) -> T:
@@ -300,9 +330,13 @@ class OAuth(CachedToken):
             code = str(getattr(error, "error", ""))
             problem = type(error).__name__
             if code:
-                problem = redacted_line(f"{code} {getattr(error, 'description', '') or ''}".strip())
+                problem = redacted_line(
+                    f"{code} {getattr(error, 'description', '') or ''}".strip()
+                )
         kind = AuthenticationError if code else ServiceConnectionError
-        failure = kind(f"The {self.label} failed: {problem}.", "Check the client and its provider.")
+        failure = kind(
+            f"The {self.label} failed: {problem}.", "Check the client and its provider."
+        )
         failure.refused = code in _PENDING
         raise failure
 
@@ -329,9 +363,13 @@ class OAuth(CachedToken):
                 f"Port {port} can't be used: {error.strerror}.", "Check redirect_port."
             ) from None
         with redirect:
-            client = self._client(redirect_uri=redirect.uri, code_challenge_method="S256")
+            client = self._client(
+                redirect_uri=redirect.uri, code_challenge_method="S256"
+            )
             verifier = token_urlsafe(48)
-            url, _ = client.create_authorization_url(urls["start"], code_verifier=verifier)
+            url, _ = client.create_authorization_url(
+                urls["start"], code_verifier=verifier
+            )
             answer = redirect.answer_to(url, self.label)
         sent = {"code": answer["code"], "code_verifier": verifier}
         return self._fetched(
@@ -349,11 +387,13 @@ class OAuth(CachedToken):
         reply = self._sent(lambda: self.post(urls["start"], data, {}, auth).content)
         about = read_object(reply)
         code, place = (
-            redacted_line(only(str, about.get(key))) for key in ("user_code", "verification_uri")
+            redacted_line(only(str, about.get(key)))
+            for key in ("user_code", "verification_uri")
         )
         if not (code and place and about.get("device_code")):
             raise AuthenticationError(
-                f"The {self.label} failed: the provider issued no code.", "Try another flow."
+                f"The {self.label} failed: the provider issued no code.",
+                "Try another flow.",
             )
         _show(f"To log in, open {place} and enter the code {code}")
         until = time.monotonic() + _LOGIN_SECONDS
@@ -363,14 +403,18 @@ class OAuth(CachedToken):
             try:
                 return self._fetched(
                     lambda client: client.fetch_token(
-                        urls["token"], grant_type=_DEVICE_GRANT, device_code=about["device_code"]
+                        urls["token"],
+                        grant_type=_DEVICE_GRANT,
+                        device_code=about["device_code"],
                     ),
                     client,
                 )
             except AuthenticationError as error:
                 if not error.refused:  # else the user has not entered it yet
                     raise
-        raise AuthenticationError(f"The {self.label} was not finished in time.", "Try again.")
+        raise AuthenticationError(
+            f"The {self.label} was not finished in time.", "Try again."
+        )
 
 
 class ServerLogin(CachedToken):
@@ -387,7 +431,8 @@ class ServerLogin(CachedToken):
         self._base_url = base_url
         self._in_keyring = in_keyring
         self._ends = math.inf
-        self._kept: Callable[[], str] = str  # what renews the token, which no debugger shows
+        # What renews the token, which no debugger shows.
+        self._kept: Callable[[], str] = str
 
     def ask_missing(self, login: LogIn) -> None:  # noqa: ARG002  # the base class's signature
         """Log in with a browser of this machine, unless there is a token."""
@@ -482,7 +527,9 @@ class KeyringUnavailableError(Exception):
 
 def keyring_get(base_url: str, user: str) -> str:
     """Return a user's secret for an address from the keyring; empty if there is none."""
-    return _use_keyring(lambda keyring: keyring.get_password(_entry(base_url), user)) or ""
+    return (
+        _use_keyring(lambda keyring: keyring.get_password(_entry(base_url), user)) or ""
+    )
 
 
 def keyring_set(base_url: str, user: str, secret: Hidden) -> None:
@@ -492,7 +539,10 @@ def keyring_set(base_url: str, user: str, secret: Hidden) -> None:
         used = keyring.get_keyring()
         for backend in getattr(used, "backends", None) or [used]:
             kind = type(backend)
-            if kind.__module__.startswith("keyrings.alt") or "plain" in kind.__name__.lower():
+            if (
+                kind.__module__.startswith("keyrings.alt")
+                or "plain" in kind.__name__.lower()
+            ):
                 raise KeyringUnavailableError(
                     f"{kind.__name__} stores secrets as plain text that can be read"
                 )

@@ -45,7 +45,17 @@ _HEADERS = {"token": "Authorization", "api_key": "X-Api-Key"}
 _ORIGINS = ("env", "file", "command", "keyring")
 _SOURCES = [f"{kind}_{origin}" for kind in _HEADERS for origin in _ORIGINS] + ["login"]
 _KEYS = {
-    *("url", "file", "keep", "kind", "timeout", "allow_server", "allow_http", "server", "auth"),
+    *(
+        "url",
+        "file",
+        "keep",
+        "kind",
+        "timeout",
+        "allow_server",
+        "allow_http",
+        "server",
+        "auth",
+    ),
     "synonyms",
     *_SOURCES,
 }
@@ -56,7 +66,9 @@ _KEYS_BY_TARGET = {
 }
 # The keys of a scheme in a profile's `auth`, and what each of its secrets is used with.
 _USED_WITH = {"password": "user", "client_secret": "client_id"}
-_AUTH_SOURCES = [f"{kind}_{origin}" for kind in ("token", *_USED_WITH) for origin in _ORIGINS]
+_AUTH_SOURCES = [
+    f"{kind}_{origin}" for kind in ("token", *_USED_WITH) for origin in _ORIGINS
+]
 _AUTH_VARIABLE = "FUNCS_AUTH_"  # and the name of a scheme
 # What a program needs of the environment. Most of the rest, such as tokens, is for others.
 _INHERITED = re.compile(
@@ -74,7 +86,9 @@ _PROFILE_HINT = (
 )
 _DOCUMENTS = (".json", ".yaml", ".yml")
 NO_TOKEN = Constant(NoSecret())
-_CONNECT_HINT = "Pass an address (https://…) or the name of a profile, and the token as token=…."
+_CONNECT_HINT = (
+    "Pass an address (https://…) or the name of a profile, and the token as token=…."
+)
 _FILE = "jupyter_funcs.toml"
 # A variable's name that can't be a token written there by mistake: few digits, and only after letters.
 _WORD = r"(?:[A-Z]{1,16}|[a-z]{1,16})\d{0,2}"
@@ -133,7 +147,11 @@ class Connection:
             "server": server,
             "allow_http": self.allow_http,
         }
-        return {name: value for name, value in passed.items() if value and self.where != self.name}
+        return {
+            name: value
+            for name, value in passed.items()
+            if value and self.where != self.name
+        }
 
     @property
     def place(self) -> list[Any]:
@@ -187,7 +205,9 @@ def resolve(  # noqa: PLR0913  # what `connect` takes
         )
     if connection is None:
         return None
-    connection = replace(connection, **passed, allow_http=allow_http or connection.allow_http)
+    connection = replace(
+        connection, **passed, allow_http=allow_http or connection.allow_http
+    )
     _note_plain(connection)
     return connection
 
@@ -197,15 +217,20 @@ def _note_plain(connection: Connection) -> None:
     for address in filter(is_plain, (connection.base_url, connection.allow_server)):
         if connection.has_secrets and not connection.allow_http:
             raise unencrypted(address)
-        warn(f"{address} is not encrypted: others on the way can read and change what is sent.")
+        warn(
+            f"{address} is not encrypted: others on the way can read and change what is sent."
+        )
 
 
-def _passed(token: str | Callable[[], str] | None, api_key: str | None) -> TokenSource | None:
+def _passed(
+    token: str | Callable[[], str] | None, api_key: str | None
+) -> TokenSource | None:
     if token is None:
         return None if api_key is None else _source(api_key, "api_key")
     if api_key is not None:
         raise ConfigError(
-            "Both a token and an API key were passed.", "Pass the one that your service accepts."
+            "Both a token and an API key were passed.",
+            "Pass the one that your service accepts.",
         )
     return _source(token, "token")
 
@@ -221,7 +246,11 @@ def _file(where: object) -> Path | None:
     """Return the file that a path, or a text that isn't the name of a profile, names."""
     if isinstance(where, os.PathLike):
         return Path(os.fsdecode(where))
-    if isinstance(where, str) and "://" not in where and where.lower().endswith(_DOCUMENTS):
+    if (
+        isinstance(where, str)
+        and "://" not in where
+        and where.lower().endswith(_DOCUMENTS)
+    ):
         path = expanded(where)
         with suppress(OSError, ValueError):
             return path if path.is_file() else None
@@ -230,7 +259,9 @@ def _file(where: object) -> Path | None:
 
 def _resolved(where: object, source: TokenSource | None) -> Connection | None:
     if not isinstance(where, str | None):
-        raise ConfigError(f"The service must be text, not {type(where).__name__}.", _CONNECT_HINT)
+        raise ConfigError(
+            f"The service must be text, not {type(where).__name__}.", _CONNECT_HINT
+        )
     own = os.environ.get("FUNCS_BASE_URL")
     if own and not where and source is None:
         return _own(own)
@@ -253,7 +284,9 @@ def _own(url: str) -> Connection:
     """Return the connection to the service that the environment names."""
     auth = _auth_from_environment(url)
     source = _from_environment(url) or (NO_TOKEN if auth else None)
-    return replace(_connection(url, source, "Set FUNCS_TOKEN or FUNCS_API_KEY."), auth=auth)
+    return replace(
+        _connection(url, source, "Set FUNCS_TOKEN or FUNCS_API_KEY."), auth=auth
+    )
 
 
 def _at_address(name: str, own: str | None, source: TokenSource | None) -> Connection:
@@ -308,7 +341,8 @@ def _default_profile() -> str | None:
     name = _read_toml(path).get("default")
     if name is not None and not isinstance(name, str):
         raise ConfigError(
-            f"The default in {path} is not the name of a profile.", 'Write default = "NAME".'
+            f"The default in {path} is not the name of a profile.",
+            'Write default = "NAME".',
         )
     return name
 
@@ -332,7 +366,11 @@ def _from_environment(url: str) -> TokenSource | None:
 
 def _auth_from_environment(url: str) -> dict[str, TokenSource]:
     """Return the secrets that the environment has for the schemes of a document."""
-    names = [name for name, text in os.environ.items() if name.startswith(_AUTH_VARIABLE) and text]
+    names = [
+        name
+        for name, text in os.environ.items()
+        if name.startswith(_AUTH_VARIABLE) and text
+    ]
     return {name.removeprefix(_AUTH_VARIABLE): _variable(name, url) for name in names}
 
 
@@ -356,7 +394,9 @@ def _from_profile(name: str, source: TokenSource | None) -> Connection:
     elif "command" in profile:
         target = tuple(profile["command"])
         env = tuple(profile.get("env", ()))
-        connection = Connection(name, f"mcp:{name}", NO_TOKEN, kind="mcp", target=target, env=env)
+        connection = Connection(
+            name, f"mcp:{name}", NO_TOKEN, kind="mcp", target=target, env=env
+        )
         command_environment(connection)  # raises if a variable isn't set
     else:
         connection = _addressed(profile, name, source)
@@ -384,7 +424,9 @@ def _addressed(profile: _Table, name: str, source: TokenSource | None) -> Connec
     }
     if auth:
         source = source or NO_TOKEN
-    connection = _document(file, source) if is_file else _connection(url, source, hint, kind)
+    connection = (
+        _document(file, source) if is_file else _connection(url, source, hint, kind)
+    )
     return replace(
         connection,
         allow_server=allow_server and _normalized(allow_server),
@@ -397,7 +439,10 @@ def _addressed(profile: _Table, name: str, source: TokenSource | None) -> Connec
 
 def _profile_source(profile: _Table, name: str, address: str) -> TokenSource | None:
     in_keyring = profile.get("keep") == "keyring"
-    if profile.get("login") is True and _kind_of(address, profile.get("kind", "")) == "mcp":
+    if (
+        profile.get("login") is True
+        and _kind_of(address, profile.get("kind", "")) == "mcp"
+    ):
         return ServerLogin(name, address, in_keyring=in_keyring)
     if "login" in profile:
         return Login(name, address, only(str, profile["login"]), in_keyring=in_keyring)
@@ -410,7 +455,9 @@ def _profile_source(profile: _Table, name: str, address: str) -> TokenSource | N
 def command_environment(connection: Connection) -> dict[str, str]:
     """Return the variables that the command of a profile gets: what programs need, and what the profile names."""
     label = f"env of profile {quote(connection.name)}"
-    needed = {name: value for name, value in os.environ.items() if _INHERITED.fullmatch(name)}
+    needed = {
+        name: value for name, value in os.environ.items() if _INHERITED.fullmatch(name)
+    }
     return needed | {name: _text(name, label) for name in connection.env}
 
 
@@ -430,11 +477,14 @@ def _text(name: str, label: str) -> str:
 
 
 def _python(
-    functions: str | ModuleType | Sequence[Callable[..., Any]], token: TokenSource | None
+    functions: str | ModuleType | Sequence[Callable[..., Any]],
+    token: TokenSource | None,
 ) -> Connection:
     """Return the connection to a module, also as ``python:NAME``, or to functions."""
     if token is not None:
-        raise ConfigError("Python functions take no token.", "Leave out token and api_key.")
+        raise ConfigError(
+            "Python functions take no token.", "Leave out token and api_key."
+        )
     target: object = functions
     where = ""
     if isinstance(functions, ModuleType):
@@ -451,11 +501,11 @@ def _python(
         modules = {str(getattr(function, "__module__", "")) for function in functions}
         name = modules.pop() if len(modules) == 1 else "functions"
         target = tuple(functions)
-        where = (
-            f"[{', '.join(getattr(function, '__name__', 'function') for function in functions)}]"
-        )
+        where = f"[{', '.join(getattr(function, '__name__', 'function') for function in functions)}]"
     address = f"python:{name}"
-    return Connection(name, address, NO_TOKEN, where=where or address, kind="python", target=target)
+    return Connection(
+        name, address, NO_TOKEN, where=where or address, kind="python", target=target
+    )
 
 
 def _check_functions(functions: Sequence[object]) -> None:
@@ -482,7 +532,11 @@ def _scheme_source(
         assert secret is not None
         secret.prefix = table.get("prefix")
         return secret
-    own = [table.get("allow_server", ""), table.get("issuer", ""), allow_server or base_url]
+    own = [
+        table.get("allow_server", ""),
+        table.get("issuer", ""),
+        allow_server or base_url,
+    ]
     return OAuth(
         f"login to {where}",
         table,
@@ -538,7 +592,8 @@ def _no_profile(name: str, profiles: _Table, path: Path) -> ConfigError:
         )
     if name.lower().endswith(_DOCUMENTS):
         return ConfigError(
-            f"There is no file {quote(name)}, and no profile of this name.", "Check its path."
+            f"There is no file {quote(name)}, and no profile of this name.",
+            "Check its path.",
         )
     key = name
     if not (name.isascii() and name.replace("-", "_").isidentifier()):
@@ -602,7 +657,9 @@ def _is_kept(profile: _Table) -> bool:
     """Return whether a profile says in a valid way where its token is kept, or nothing."""
     keep = profile.get("keep", False)
     is_server = _kind_of(str(profile.get("url")), profile.get("kind", "")) == "mcp"
-    has_login = isinstance(profile.get("login"), str) or (is_server and "login" in profile)
+    has_login = isinstance(profile.get("login"), str) or (
+        is_server and "login" in profile
+    )
     return isinstance(keep, bool) or (keep == "keyring" and has_login)
 
 
@@ -654,7 +711,10 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: isinstance(value, dict) and all(map(_is_words, value.values())),
         'synonyms that are not lists of words, as in synonyms = {revenue = ["spend"]}',
     ),
-    "env": (_is_words, 'an env that is not a list of variables, as in env = ["GITHUB_TOKEN"]'),
+    "env": (
+        _is_words,
+        'an env that is not a list of variables, as in env = ["GITHUB_TOKEN"]',
+    ),
     "module": (_is_text, 'no module, as in module = "team.functions"'),
     "command": (
         lambda value: _is_words(value) and value and all(value),
@@ -665,10 +725,15 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "an allow_http that is neither true nor false",
     ),
     "server": (
-        lambda value: isinstance(value, str) or _is_words([*only(dict, value).values()] or None),
+        lambda value: (
+            isinstance(value, str) or _is_words([*only(dict, value).values()] or None)
+        ),
         'a server that is neither text nor values of its variables, as in server = {tenant = "acme"}',
     ),
-    "auth": (lambda value: isinstance(value, dict), "an auth that is not a table of schemes"),
+    "auth": (
+        lambda value: isinstance(value, dict),
+        "an auth that is not a table of schemes",
+    ),
 }
 _AUTH_KEYS: dict[str, Callable[[Any], bool]] = {
     "user": _is_text,
@@ -683,7 +748,9 @@ _AUTH_KEYS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def _connection(url: str, source: TokenSource | None, no_token: str, kind: str = "") -> Connection:
+def _connection(
+    url: str, source: TokenSource | None, no_token: str, kind: str = ""
+) -> Connection:
     base_url = _normalized(url)
     kind = _kind_of(base_url, kind)
     if source is None and kind in {"openapi", "mcp"}:  # many of them are public
@@ -711,7 +778,13 @@ def _document(file: Path, source: TokenSource | None) -> Connection:
     token = source or NO_TOKEN
     address = file.absolute().as_uri()
     return Connection(
-        file.name, address, token, token.header, where=where, kind="openapi", location=where
+        file.name,
+        address,
+        token,
+        token.header,
+        where=where,
+        kind="openapi",
+        location=where,
     )
 
 
@@ -724,7 +797,9 @@ def _source(token: str | Callable[[], str] | TokenSource, secret: str) -> TokenS
     elif callable(token):
         source = FromFunction(token)
     else:
-        raise ConfigError("A token must be text, or a function that returns it.", _CONNECT_HINT)
+        raise ConfigError(
+            "A token must be text, or a function that returns it.", _CONNECT_HINT
+        )
     source.header = _HEADERS[secret]
     return source
 
@@ -754,9 +829,16 @@ def _normalized(url: str, *, exact: bool = False) -> str:
             f"The address {parts.scheme}://****@{host} contains a user name or a password.",
             "Leave them out and use a token.",
         )
-    if parts.scheme not in {"http", "https"} or not host or not url.isprintable() or " " in url:
+    if (
+        parts.scheme not in {"http", "https"}
+        or not host
+        or not url.isprintable()
+        or " " in url
+    ):
         shown = "This" if "@" in url else quote(url)  # it may contain a password
-        raise ConfigError(f"{shown} is not the address of a service.", "Write it as https://host.")
+        raise ConfigError(
+            f"{shown} is not the address of a service.", "Write it as https://host."
+        )
     host = _netloc(host, port)
     if exact and parts.path != "/":
         return urlunsplit((parts.scheme, host, parts.path, parts.query, ""))
@@ -765,7 +847,11 @@ def _normalized(url: str, *, exact: bool = False) -> str:
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:
     parts = urlsplit(_normalized(url))
-    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}[parts.scheme]
+    return (
+        parts.scheme,
+        parts.hostname,
+        parts.port or {"http": 80, "https": 443}[parts.scheme],
+    )
 
 
 def same_origin(url: str, other: str) -> bool:

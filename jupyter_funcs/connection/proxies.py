@@ -38,7 +38,10 @@ def environment_proxy(address: httpx.URL) -> Proxy | None:
     kind = "https" if proxies.get("https") else "all"
     if address.scheme != "https" or _is_loopback(address.host) or not proxies.get(kind):
         return None
-    if any(_is_excepted(address, entry) for entry in re.split(r"[\s,]+", proxies.get("no", ""))):
+    if any(
+        _is_excepted(address, entry)
+        for entry in re.split(r"[\s,]+", proxies.get("no", ""))
+    ):
         return None
     variable = max(
         (name for name in os.environ if name.lower() == f"{kind}_proxy"),
@@ -56,7 +59,9 @@ def request_once(
 
     proxy = environment_proxy(httpx.URL(url))
     with (
-        httpx.Client(trust_env=False, timeout=_SECONDS, proxy=proxy and proxy.url) as client,
+        httpx.Client(
+            trust_env=False, timeout=_SECONDS, proxy=proxy and proxy.url
+        ) as client,
         client.stream(method, url, headers=headers, content=body) as response,
     ):
         return httpx.Response(

@@ -40,7 +40,13 @@ from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import MissingRowsWarning, redactor, warn
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import (
+        AsyncIterable,
+        AsyncIterator,
+        Callable,
+        Mapping,
+        Sequence,
+    )
 
     import httpx
 
@@ -72,9 +78,23 @@ _NDJSON = {
     "application/x-jsonlines",
 }
 _KEPT_HEADERS = (
-    *("content-range", "link", "x-next-page", "x-page", "x-total-count", "x-total-pages"),
+    *(
+        "content-range",
+        "link",
+        "x-next-page",
+        "x-page",
+        "x-total-count",
+        "x-total-pages",
+    ),
     *("funcs-runs", "funcs-run-seconds"),
-    *("location", "operation-location", "azure-asyncoperation", "retry-after", "date", "etag"),
+    *(
+        "location",
+        "operation-location",
+        "azure-asyncoperation",
+        "retry-after",
+        "date",
+        "etag",
+    ),
 )
 _FRAMING = {"content-length", "transfer-encoding"}
 # The most bytes that one step of zlib returns, and that it receives.
@@ -92,8 +112,22 @@ _SAYING = (
     "error",
 )
 _LISTS = (
-    *("errors", "arguments", "invalid-params", "invalidParams", "invalid_params", "details"),
-    *("fieldViolations", "fieldErrors", "field_errors", "violations", "validationErrors", "issues"),
+    *(
+        "errors",
+        "arguments",
+        "invalid-params",
+        "invalidParams",
+        "invalid_params",
+        "details",
+    ),
+    *(
+        "fieldViolations",
+        "fieldErrors",
+        "field_errors",
+        "violations",
+        "validationErrors",
+        "issues",
+    ),
 )
 _OWN_PLACES = ("loc", "param", "parameter", "field")
 _PLACES = (
@@ -108,7 +142,19 @@ _PLACES = (
     "attribute",
 )
 # Words of a path that name no argument: where it is, and what holds all of them.
-_AROUND = {"", "#", "$", "query", "body", "path", "header", "cookie", "data", "attributes", "Args"}
+_AROUND = {
+    "",
+    "#",
+    "$",
+    "query",
+    "body",
+    "path",
+    "header",
+    "cookie",
+    "data",
+    "attributes",
+    "Args",
+}
 _MAX_LEVELS = 6  # of an error
 _MAX_PARTS = 8  # of a path
 _MAX_SAID = 20  # texts that a person reads
@@ -144,7 +190,11 @@ class Reply(NamedTuple):
             if self.warning:
                 warn(self.warning)
             if self.why_cut:
-                warn(MissingRowsWarning(f"The end of the reply may be missing: {self.why_cut}."))
+                warn(
+                    MissingRowsWarning(
+                        f"The end of the reply may be missing: {self.why_cut}."
+                    )
+                )
             return value  # noqa: TRY300  # an else would split what may raise
         except FuncsError as error:
             failed = type(error)(redacted_all(error.what), redacted_all(error.hint))
@@ -155,7 +205,8 @@ class Reply(NamedTuple):
         finally:
             redactor.reset(token)
         del self
-        raise failed  # out here, so that the reader's error, which holds what it read, isn't chained
+        # Out here, so that the reader's error, which holds what it read, isn't chained.
+        raise failed
 
     def without_token(self) -> bytes:
         """Return the body, with the secrets masked if the service repeats them."""
@@ -177,7 +228,9 @@ async def read_reply(
     """Read the whole reply of a 200; one without content, if it may be, stands for no rows."""
     body = await _read(response, max_bytes, progress)
     content_type = response.headers.get("content-type", "")
-    if may_be_empty and (response.status_code == HTTPStatus.SEE_OTHER or not body.strip()):
+    if may_be_empty and (
+        response.status_code == HTTPStatus.SEE_OTHER or not body.strip()
+    ):
         body = b"[]"
         content_type = ""
     _check(response, body)
@@ -185,7 +238,9 @@ async def read_reply(
     lines = media_type in _NDJSON
     is_number = body[-1:].isdigit()
     why_cut = _why_cut(response, body, lines=lines) if lines or is_number else ""
-    is_arrow = media_type == ARROW and ARROW in response.request.headers.get("accept", "")
+    is_arrow = media_type == ARROW and ARROW in response.request.headers.get(
+        "accept", ""
+    )
     headers = response.headers
     kept = {name: headers[name] for name in _KEPT_HEADERS if name in headers}
     return Reply(
@@ -195,7 +250,9 @@ async def read_reply(
         why_cut,
         is_arrow,
         offers_arrow=ARROW in headers.get("x-reply-types", ""),
-        takes_json=all(headers.get(name) == value for name, value in TAKES_JSON.items()),
+        takes_json=all(
+            headers.get(name) == value for name, value in TAKES_JSON.items()
+        ),
         warning=redacted_line(headers.get("funcs-warning", ""), _MAX_TEXT),
         headers={**kept, ":status": str(response.status_code)},
         media_type=content_type,
@@ -209,7 +266,9 @@ def _why_cut(response: httpx.Response, body: bytes, *, lines: bool) -> str:
     if getattr(response.stream, "has_more", False):
         return "more followed than its Content-Length"
     # Only a network has framing: an application in process returns all, or raises.
-    if "network_stream" in response.extensions and _FRAMING.isdisjoint(response.headers):
+    if "network_stream" in response.extensions and _FRAMING.isdisjoint(
+        response.headers
+    ):
         return "it ended when the connection closed"
     return ""
 
@@ -234,7 +293,8 @@ async def _read(response: httpx.Response, max_bytes: int, progress: Progress) ->
         and int(announced) > max_bytes
     ):
         raise too_large(max_bytes)
-    body = io.BytesIO()  # returns its bytes without a copy, also if they came in one piece
+    # Returns its bytes without a copy, also if they came in one piece.
+    body = io.BytesIO()
     async for piece in pieces(response):
         if body.tell() + len(piece) > max_bytes:
             raise too_large(max_bytes)
@@ -283,7 +343,9 @@ def _check(response: httpx.Response, body: bytes) -> None:
         not head and len(body) <= _MAX_ERROR_BYTES
     ):  # the reader finds out about more blanks, in a thread
         raise ProtocolError("The service sent an empty reply.", TRY_AGAIN)
-    if head.startswith(b"<") and "html" in response.headers.get("content-type", "text/html"):
+    if head.startswith(b"<") and "html" in response.headers.get(
+        "content-type", "text/html"
+    ):
         raise AuthenticationError(
             f"The service sent a web page instead of data: {error_text(head)}",
             f"Is it a login page? {NEW_TOKEN}",
@@ -311,7 +373,9 @@ async def read_failure(
         again = f"Try again in {math.ceil(retry_after)} s."
     if is_operation and status == HTTPStatus.NOT_FOUND:
         return Failure(
-            FunctionError(error_text(body) or "The service has nothing of this name (404).")
+            FunctionError(
+                error_text(body) or "The service has nothing of this name (404)."
+            )
         )
     error = _error(response, body, again)
     if status == HTTPStatus.UNAUTHORIZED and not any(map(Hidden.reveal, secrets)):
@@ -324,7 +388,9 @@ async def read_failure(
     proof = Proof.FINAL
     if "funcs-run" not in response.headers:
         proof = proof_of_status(status)
-    return Failure(error, proof, retry_after, rejects_token=status == HTTPStatus.UNAUTHORIZED)
+    return Failure(
+        error, proof, retry_after, rejects_token=status == HTTPStatus.UNAUTHORIZED
+    )
 
 
 def _error(response: httpx.Response, body: bytes, again: str) -> FuncsError:
@@ -334,7 +400,9 @@ def _error(response: httpx.Response, body: bytes, again: str) -> FuncsError:
     is_ours = body.lstrip()[:1] == b"{"
     if status == HTTPStatus.NOT_FOUND:
         return _not_found(url, text, is_ours=is_ours)
-    if status == HTTPStatus.UNPROCESSABLE_ENTITY or (by_argument and status in _REFUSALS):
+    if status == HTTPStatus.UNPROCESSABLE_ENTITY or (
+        by_argument and status in _REFUSALS
+    ):
         return ArgumentError(
             text or f"The service rejects the arguments ({status}).", errors=by_argument
         )
@@ -343,7 +411,8 @@ def _error(response: httpx.Response, body: bytes, again: str) -> FuncsError:
         return make("" if is_of_gateway else text, again)
     if status >= 500:
         return ServerError(
-            f"The service failed ({status}){_after_colon(text)}", again or "Try again later."
+            f"The service failed ({status}){_after_colon(text)}",
+            again or "Try again later.",
         )
     what = f"answered with status {status}{_after_colon(text)}"
     hint = CHECK_ADDRESS
@@ -375,7 +444,9 @@ def _after_colon(text: str) -> str:
 
 # One row per status whose error depends only on its text and on when to try again.
 _BY_STATUS: dict[int, Callable[[str, str], FuncsError]] = {
-    400: lambda text, _: FunctionError(text or "The service rejects the request (400)."),
+    400: lambda text, _: FunctionError(
+        text or "The service rejects the request (400)."
+    ),
     401: lambda text, _: AuthenticationError(
         f"The service does not accept the token{_after_colon(text)}", NEW_TOKEN
     ),
@@ -383,24 +454,31 @@ _BY_STATUS: dict[int, Callable[[str, str], FuncsError]] = {
         f"You are not allowed to do this{_after_colon(text)}",
         "Ask the service's operator for access.",
     ),
-    405: lambda *_: ConfigError("This address does not accept runs (405).", CHECK_ADDRESS),
+    405: lambda *_: ConfigError(
+        "This address does not accept runs (405).", CHECK_ADDRESS
+    ),
     408: lambda *_: DeadlineError(
         "The service waited too long for the request (408).", "Try again."
     ),
-    409: lambda text, _: FunctionError(text or "The service is busy with the same request (409)."),
+    409: lambda text, _: FunctionError(
+        text or "The service is busy with the same request (409)."
+    ),
     410: lambda text, _: ServerError(
         text or "The service no longer has it (410).", "Run it again."
     ),
     413: lambda text, _: ReplyTooLargeError(
         text or "The request is too large for the service.", "Send fewer values."
     ),
-    415: lambda *_: ConfigError("This address does not accept JSON (415).", CHECK_ADDRESS),
+    415: lambda *_: ConfigError(
+        "This address does not accept JSON (415).", CHECK_ADDRESS
+    ),
     429: lambda text, again: RateLimitError(
         text or "The service accepts no more requests for now (429).",
         again or "Try again in a minute.",
     ),
     504: lambda text, _: DeadlineError(
-        text or "The service's gateway stopped waiting (504); the run may still be running.",
+        text
+        or "The service's gateway stopped waiting (504); the run may still be running.",
         "" if text else "Try again later.",
     ),
 }
@@ -441,8 +519,13 @@ def _said(value: Any, by_argument: Messages, level: int = 0) -> str:
 
 
 def _said_of_object(value: Values, by_argument: Messages, level: int) -> str:
-    keys = sorted(_SAYING, key=lambda key: key != "error" or isinstance(value.get(key), str))
-    text = next(filter(None, (_said(value.get(key), by_argument, level + 1) for key in keys)), "")
+    keys = sorted(
+        _SAYING, key=lambda key: key != "error" or isinstance(value.get(key), str)
+    )
+    text = next(
+        filter(None, (_said(value.get(key), by_argument, level + 1) for key in keys)),
+        "",
+    )
     place = _place(value, _PLACES if level > 1 else _OWN_PLACES)
     if place and text:
         by_argument.setdefault(place, []).append(text)
@@ -463,7 +546,9 @@ def _members_of(value: Values, by_argument: Messages) -> list[str]:
     """Return what an object says that is as Django has it, or of no known form."""
     lists = {name: inner for name, inner in value.items() if isinstance(inner, list)}
     return _of_each(lists, by_argument) + [
-        f"{name}: {inner}" for name, inner in value.items() if isinstance(inner, str | float | int)
+        f"{name}: {inner}"
+        for name, inner in value.items()
+        if isinstance(inner, str | float | int)
     ]
 
 
@@ -492,7 +577,12 @@ def _place(entry: Values, keys: tuple[str, ...]) -> str:
     place = next((entry[key] for key in keys if entry.get(key)), "")
     if isinstance(place, dict):
         place = next(
-            (place[key] for key in ("pointer", "parameter", "header") if place.get(key)), ""
+            (
+                place[key]
+                for key in ("pointer", "parameter", "header")
+                if place.get(key)
+            ),
+            "",
         )
     if isinstance(place, str):
         place = place.replace("/", ".").split(".")
@@ -521,7 +611,8 @@ async def decompressed(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
                 at = received - len(left)
                 if left[:1] != b"\x1f" and at > 0:
                     raise ProtocolError(
-                        f"The reply continues after its gzip data, at byte {at:,}.", TRY_AGAIN
+                        f"The reply continues after its gzip data, at byte {at:,}.",
+                        TRY_AGAIN,
                     )
                 member = zlib.decompressobj(_GZIP_WINDOW)
             try:
@@ -534,15 +625,15 @@ async def decompressed(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
                 ) from error
             if part:
                 yield part
-                await asyncio.sleep(
-                    0
-                )  # data may expand a lot: give the loop's other tasks, and a cancel, a chance
+                # Data may expand a lot: give the loop's other tasks, and a cancel, a chance.
+                await asyncio.sleep(0)
             left = member.unused_data if member.eof else member.unconsumed_tail
             if member.eof:
                 member = None
     if member is not None:
         raise ProtocolError(
-            f"The reply is cut short: its gzip data end at byte {received:,}.", TRY_AGAIN
+            f"The reply is cut short: its gzip data end at byte {received:,}.",
+            TRY_AGAIN,
         )
 
 

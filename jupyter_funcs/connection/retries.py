@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 MAX_RETRIES = 2
 # All in seconds.
 MIN_TIME_LEFT = 1.0  # a request with less time left is not sent again
-_MAX_RETRY_AFTER = 30.0  # if the service asks for a longer pause, the user is told instead
+# If the service asks for a longer pause, the user is told instead.
+_MAX_RETRY_AFTER = 30.0
 _FIRST_PAUSE = 0.5
 _MAX_PAUSE = 8.0
 # A comma of a list, and not the one before the day of a date.
@@ -172,8 +173,11 @@ class Breaker:
     max_pause = 120.0
 
     draw: Draw = DRAW
-    _failures: deque[float] = field(default_factory=lambda: deque(maxlen=Breaker.max_failures))
-    _probe_at: float = -math.inf  # when a probe may be sent; minus infinity while all requests may
+    _failures: deque[float] = field(
+        default_factory=lambda: deque(maxlen=Breaker.max_failures)
+    )
+    # When a probe may be sent; minus infinity while all requests may.
+    _probe_at: float = -math.inf
     _pause: float = first_pause
     _probe: Admission | None = None
 
@@ -182,9 +186,12 @@ class Breaker:
         """Whether requests are paused."""
         return self._probe_at > -math.inf
 
-    def admit(self, now: float, *, force: bool = False, counts: bool = True) -> Admission:
+    def admit(
+        self, now: float, *, force: bool = False, counts: bool = True
+    ) -> Admission:
         """Return whether a request may be sent; the caller then reports `answered`, `failed` or `dropped`."""
-        if not counts:  # nobody waits for it yet: it isn't a probe, and its failure is ignored
+        # Nobody waits for it yet: it isn't a probe, and its failure is ignored.
+        if not counts:
             return Admission(float(self.is_open), counts=False)
         if force or not self.is_open:
             return Admission(0.0)
@@ -212,7 +219,10 @@ class Breaker:
             admission.counts and not self.is_open
         ):  # requests that were in flight when it opened say nothing new
             self._failures.append(now)
-            if len(self._failures) == self.max_failures and now - self._failures[0] <= self.window:
+            if (
+                len(self._failures) == self.max_failures
+                and now - self._failures[0] <= self.window
+            ):
                 self._open(now)
 
     def dropped(self, admission: Admission) -> None:

@@ -94,7 +94,9 @@ class Secret(Hidden):
         if is_empty or not text.isascii() or not text.isprintable() or " " in text:
             del text  # or debuggers that show local variables would show it
             if is_empty:
-                raise ConfigError("The token is empty.", "Use it as the service issued it.")
+                raise ConfigError(
+                    "The token is empty.", "Use it as the service issued it."
+                )
             raise ConfigError(
                 "The token contains characters that no token has (a space, a line break or a typographic quote).",
                 "Copy it again from the service. It is not shown here.",
@@ -115,7 +117,10 @@ class Secret(Hidden):
         """The user that a JWT names; empty if the token is opaque or names nobody."""
         claims = self._claims()
         names = (claims.get(name) for name in _USER_CLAIMS)
-        return clip(inert(next((name for name in names if isinstance(name, str) and name), "")), 80)
+        return clip(
+            inert(next((name for name in names if isinstance(name, str) and name), "")),
+            80,
+        )
 
     @property
     def account(self) -> JsonObject:
@@ -123,7 +128,9 @@ class Secret(Hidden):
         claims = self._claims()
         if not any(map(claims.get, _OWN_CLAIMS)):
             return {}
-        return {name: value for name, value in claims.items() if name not in _LOGIN_CLAIMS}
+        return {
+            name: value for name, value in claims.items() if name not in _LOGIN_CLAIMS
+        }
 
     def _claims(self) -> JsonObject:
         with suppress(ValueError):  # it isn't a JWT
@@ -235,7 +242,9 @@ def _parts(secrets: tuple[str, ...]) -> frozenset[str]:
             ]
             forms |= {coded, coded.translate(_URL_SAFE)}
     return frozenset(
-        form[at : at + _MIN_PART] for form in forms for at in range(len(form) - _MIN_PART + 1)
+        form[at : at + _MIN_PART]
+        for form in forms
+        for at in range(len(form) - _MIN_PART + 1)
     )
 
 
@@ -253,7 +262,9 @@ def known_secrets() -> list[str]:
         ):  # another thread created one meanwhile; a lock would not survive a fork
             alive = list(_alive)
             break
-    return sorted({text for hidden in alive if (text := hidden.reveal())}, key=len, reverse=True)
+    return sorted(
+        {text for hidden in alive if (text := hidden.reveal())}, key=len, reverse=True
+    )
 
 
 class _Mask(logging.Filter):
@@ -267,7 +278,9 @@ class _Mask(logging.Filter):
 
 _MASK = _Mask()
 _LOGGERS = ["httpx", "httpx2", "httpcore"]
-_LOGGERS += [f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")]
+_LOGGERS += [
+    f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks")
+]
 # Begins where a run of letters does, so that the time is linear.
 _NAMED = re.compile(
     r"(?i)(?<![\w-])((?>[\w-]*?(?:token|api[_-]?key|secret|password))[\w-]*+=)[^&#\s\"']+"

@@ -38,7 +38,8 @@ LogIn = Callable[[str, Hidden], Secret]  # with an email and a password
 BASIC = "Basic "
 COMMAND_SECONDS = 15.0
 RENEW_SECONDS = (
-    60.0  # a token is renewed this long before it expires, so that no run uses an expired one
+    # A token is renewed this long before it expires, so that no run uses an expired one.
+    60.0
 )
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _MAX_BYTES = 64 * 1024
@@ -79,7 +80,9 @@ class TokenSource:
         except ConfigError as error:
             wrong = error.what
         del text  # or debuggers that show local variables would show it
-        raise ConfigError(f"The {self.label}: {wrong}", "Fix it there. It is not shown here.")
+        raise ConfigError(
+            f"The {self.label}: {wrong}", "Fix it there. It is not shown here."
+        )
 
     def reject(self, secret: Secret) -> None:
         """Learn that the service does not accept this token."""
@@ -195,7 +198,10 @@ class CachedToken(TokenSource):
     def __call__(self) -> Secret:
         """Return the cached token, or a new one."""
         with self._lock:  # so that runs that start together share one token
-            if self._cached is None or self._cached.expires_at <= time.time() + self.renew_seconds:
+            if (
+                self._cached is None
+                or self._cached.expires_at <= time.time() + self.renew_seconds
+            ):
                 self._cached = None
                 self._cached = super().__call__()
             return self._cached
@@ -226,7 +232,9 @@ class FromCommand(CachedToken):
     renews = True
     renew_seconds = RENEW_SECONDS
 
-    def __init__(self, label: str, command: str | Sequence[str], make: Make = Secret) -> None:
+    def __init__(
+        self, label: str, command: str | Sequence[str], make: Make = Secret
+    ) -> None:
         super().__init__(label, make)
         try:
             self._words = (
@@ -238,7 +246,8 @@ class FromCommand(CachedToken):
             self._words = []
         if not self._words:
             raise ConfigError(
-                f"Cannot run the {label}: it is not a command.", 'Write ["program", "argument", …].'
+                f"Cannot run the {label}: it is not a command.",
+                'Write ["program", "argument", …].',
             )
 
     def _read(self) -> str:
@@ -247,7 +256,9 @@ class FromCommand(CachedToken):
         except TimeoutError:
             problem = f"no answer within {COMMAND_SECONDS:g} s"
         except OSError as error:
-            problem = f"{quote(self._words[0])}: {error.strerror or type(error).__name__}"
+            problem = (
+                f"{quote(self._words[0])}: {error.strerror or type(error).__name__}"
+            )
         except subprocess.CalledProcessError as error:
             problem = f"it ended with status {error.returncode}"
         except UnicodeDecodeError:
@@ -255,7 +266,8 @@ class FromCommand(CachedToken):
         except ValueError:
             problem = "it contains characters that a command cannot contain"
         raise AuthenticationError(
-            f"The {self.label} returned no token: {problem}.", "Run it by itself to see why."
+            f"The {self.label} returned no token: {problem}.",
+            "Run it by itself to see why.",
         )
 
 
@@ -265,7 +277,8 @@ def _output(words: Sequence[str]) -> str:
         words,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # programs may repeat their input there, including a token
+        # Programs may repeat their input there, including a token.
+        stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
 

@@ -19,8 +19,20 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from jupyter_funcs.connection.http import IF_CHANGED, AnyTransport, Exchange, Opened, Request
-from jupyter_funcs.connection.replies import ARROW, LOGIN_PATH, NEW_TOKEN, Failure, Reply
+from jupyter_funcs.connection.http import (
+    IF_CHANGED,
+    AnyTransport,
+    Exchange,
+    Opened,
+    Request,
+)
+from jupyter_funcs.connection.replies import (
+    ARROW,
+    LOGIN_PATH,
+    NEW_TOKEN,
+    Failure,
+    Reply,
+)
 from jupyter_funcs.connection.retries import (
     HEALTH,
     MAX_RETRIES,
@@ -73,7 +85,10 @@ class KeptReplies:
     """
 
     def __init__(
-        self, folder: Path, identity: Callable[[Secret, Any], str], why: FuncsError | None = None
+        self,
+        folder: Path,
+        identity: Callable[[Secret, Any], str],
+        why: FuncsError | None = None,
     ) -> None:
         self._folder = folder
         self._identity = identity
@@ -88,31 +103,47 @@ class KeptReplies:
         """Send a request if its reply may have changed, and keep the new one."""
         path, kept = await asyncio.to_thread(self._read, request, secrets)
         if self.why is not None:
-            return kept or Failure(ProtocolError("No listing of it is kept.", TRY_AGAIN))
+            return kept or Failure(
+                ProtocolError("No listing of it is kept.", TRY_AGAIN)
+            )
         # A service that isn't ours need not expect the header in a POST.
-        if kept and "etag" in kept.headers and (request.method == "GET" or kept.takes_json):
+        if (
+            kept
+            and "etag" in kept.headers
+            and (request.method == "GET" or kept.takes_json)
+        ):
             headers = {**request.headers, IF_CHANGED: kept.headers["etag"]}
             request = request._replace(headers=headers)
         reply = await send(request)
         if isinstance(reply, Failure):
             return reply
-        with suppress(OSError):  # a full disk or another user's folder isn't a reason to fail
+        # A full disk or another user's folder isn't a reason to fail.
+        with suppress(OSError):
             await asyncio.to_thread(self._keep, path, reply)
         if kept and reply.is_known:
             return kept
         return reply
 
-    def _read(self, request: Request, secrets: Sequence[Secret]) -> tuple[Path, Reply | None]:
+    def _read(
+        self, request: Request, secrets: Sequence[Secret]
+    ) -> tuple[Path, Reply | None]:
         content = [request.method, request.url, request.body]
         path = self._folder / f"{self._identity(secrets[0], content)}.gz"
-        with suppress(OSError, ValueError, TypeError, EOFError, zlib.error):  # absent or broken
-            head, _, data = gzip.decompress(read_small(path, MAX_BYTES)).partition(b"\n")
+        # Absent or broken.
+        with suppress(OSError, ValueError, TypeError, EOFError, zlib.error):
+            head, _, data = gzip.decompress(read_small(path, MAX_BYTES)).partition(
+                b"\n"
+            )
             reply = Reply(data, secrets, **read_object(head))
             if self.why is None:
                 return path, reply
             at = time.strftime("%Y-%m-%d %H:%M", time.localtime(path.stat().st_mtime))
-            old = f"The functions are as listed on {at}; %funcs refresh lists them again."
-            return path, reply._replace(warning=f"{self.why.what.removesuffix('.')}. {old}")
+            old = (
+                f"The functions are as listed on {at}; %funcs refresh lists them again."
+            )
+            return path, reply._replace(
+                warning=f"{self.why.what.removesuffix('.')}. {old}"
+            )
         return path, None
 
     def _keep(self, path: Path, reply: Reply) -> None:
@@ -120,11 +151,15 @@ class KeptReplies:
             path.touch()
             return
         facts = reply._asdict() | {"headers": dict(reply.headers)}
-        head = json.dumps({name: facts[name] for name in facts.keys() - {"data", "secrets"}})
+        head = json.dumps(
+            {name: facts[name] for name in facts.keys() - {"data", "secrets"}}
+        )
         content = gzip.compress(head.encode() + b"\n" + reply.without_token(), 1)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         atomic_write_bytes(path, content, 0o600)
-        oldest_first = sorted(self._folder.glob("*.gz"), key=lambda path: path.stat().st_mtime)
+        oldest_first = sorted(
+            self._folder.glob("*.gz"), key=lambda path: path.stat().st_mtime
+        )
         for old in oldest_first[:-_MOST_KEPT]:
             old.unlink(missing_ok=True)
 
@@ -148,7 +183,9 @@ class Transport:
     _sent: Sequence[Secret] = ()
     ends = math.inf
 
-    def __init__(self, connection: Connection, transport: AnyTransport | None = None) -> None:
+    def __init__(
+        self, connection: Connection, transport: AnyTransport | None = None
+    ) -> None:
         self.connection = connection
         self.on_change: Callable[[], object] = (
             int  # called on the loop if the source says that its listing changed
@@ -169,7 +206,9 @@ class Transport:
         # A user's own transport has a state of its own.
         address = self.connection.base_url
         other = self.connection.allow_server
-        origin = "://".join(urlsplit(other if address.startswith("file:") else address)[:2])
+        origin = "://".join(
+            urlsplit(other if address.startswith("file:") else address)[:2]
+        )
         self._health = Health() if self.is_own else HEALTH[origin]
 
     def reopen_after_fork(self) -> None:
@@ -194,7 +233,9 @@ class Transport:
         if terms.takes_arrow:
             sent["Accept"] = f"{ARROW}, application/json;q=0.9"
         return await self.request(
-            Request(method, url, payload, sent, self.connection.credentials), terms, progress
+            Request(method, url, payload, sent, self.connection.credentials),
+            terms,
+            progress,
         )
 
     async def request(
@@ -217,7 +258,8 @@ class Transport:
             raise paused
         try:
             reply = await self._send(request, terms, progress)
-        except BaseException as error:  # cancelled, or from the token source or a bug of ours
+        except BaseException as error:
+            # Cancelled, or from the token source or a bug of ours.
             is_late = progress.attempts and loop_time() >= terms.until - _TIMER_STEP
             if is_late and isinstance(
                 error, asyncio.CancelledError
@@ -236,7 +278,9 @@ class Transport:
             breaker.answered()
         raise reply.error
 
-    async def _send(self, request: Request, terms: Terms, progress: Progress) -> Reply | Failure:
+    async def _send(
+        self, request: Request, terms: Terms, progress: Progress
+    ) -> Reply | Failure:
         """Send a request as often as its failures allow; return its reply or its last failure."""
         renewals: list[Sequence[Secret]] = []
 
@@ -346,14 +390,20 @@ class Transport:
             source = self.connection.token
         try:
             # In a thread, because a source may run a command, read a keyring or call a user's function.
-            secret = source() if isinstance(source, Constant) else await asyncio.to_thread(source)
+            secret = (
+                source()
+                if isinstance(source, Constant)
+                else await asyncio.to_thread(source)
+            )
         except FuncsError:
             raise
         except Exception as error:  # noqa: BLE001  # a user's own function may raise anything
             failed = type(error).__name__
-        if failed:  # raised here and without the error's text, which may contain the token
+        # Raised here and without the error's text, which may contain the token.
+        if failed:
             raise AuthenticationError(
-                f"The source of the token failed ({failed}).", "Call it by itself to see why."
+                f"The source of the token failed ({failed}).",
+                "Call it by itself to see why.",
             )
         if source is self.connection.token:
             self.ends = secret.expires_at

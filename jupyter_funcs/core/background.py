@@ -22,7 +22,12 @@ from functools import partial
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_funcs.core.errors import DeadlineError, FuncsError, no_descriptors, with_causes
+from jupyter_funcs.core.errors import (
+    DeadlineError,
+    FuncsError,
+    no_descriptors,
+    with_causes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -112,7 +117,9 @@ def background_loop() -> asyncio.AbstractEventLoop:
                 _loop = asyncio.new_event_loop()
             except OSError as error:
                 raise no_descriptors(error) from None
-            threading.Thread(target=_keep_running, args=(_loop,), name=_THREAD, daemon=True).start()
+            threading.Thread(
+                target=_keep_running, args=(_loop,), name=_THREAD, daemon=True
+            ).start()
         return _loop
 
 
@@ -134,7 +141,9 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reset_after_fork)
 
 
-def start(coroutine: Coroutine[Any, Any, T], future: Future[T] | None = None) -> Future[T]:
+def start(
+    coroutine: Coroutine[Any, Any, T], future: Future[T] | None = None
+) -> Future[T]:
     """Run a coroutine on the loop; cancelling the returned future cancels it."""
     result = future or Future()
     try:
@@ -183,7 +192,9 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-def wait(future: Future[T], timeout: float | None = None, *, is_shared: bool = False) -> T:
+def wait(
+    future: Future[T], timeout: float | None = None, *, is_shared: bool = False
+) -> T:
     """Wait for a future of the loop from another thread; an interrupt cancels it, unless others may wait too."""
     if not future.done() and timeout != 0:
         forbid_on_loop()
@@ -226,7 +237,9 @@ def in_thread(work: Callable[[], T], name: str) -> Future[T]:
 def forbid_on_loop() -> None:
     """Raise a RuntimeError on the loop's own thread, where waiting for the loop would never end."""
     if threading.current_thread().name == _THREAD:
-        raise RuntimeError("A callback of a run can't wait for a run. Await the Job instead.")
+        raise RuntimeError(
+            "A callback of a run can't wait for a run. Await the Job instead."
+        )
 
 
 def loop_time() -> float:
@@ -253,7 +266,9 @@ async def with_deadline(
         if not deadline.expired():
             raise
     if progress is None:
-        raise DeadlineError(f"{what} did not finish within {seconds:g} s.", "Try again.")
+        raise DeadlineError(
+            f"{what} did not finish within {seconds:g} s.", "Try again."
+        )
     if not progress.attempts:
         raise DeadlineError(
             f"{what} was not sent within {seconds:g} s: no token was available, or no free connection.",
@@ -265,6 +280,8 @@ async def with_deadline(
     hint = "Allow more time with --timeout or with_options(timeout=…), or ask for less."
     if progress.kept_id:
         hint = f'Wait for it with jf.kept("{progress.kept_id}").result(), or allow more time.'
-    error = DeadlineError(f"{what} did not finish within {seconds:g} s; it {state} running.", hint)
+    error = DeadlineError(
+        f"{what} did not finish within {seconds:g} s; it {state} running.", hint
+    )
     error.attempts = progress.attempts
     raise error

@@ -100,7 +100,9 @@ class Coded:
         right = literal(other)
         if isinstance(other, Coded):
             right = other.part
-        return Coded(_SIGNS[sign](self.value, _plain(other)), f"{left} {sign} {right}", sign)
+        return Coded(
+            _SIGNS[sign](self.value, _plain(other)), f"{left} {sign} {right}", sign
+        )
 
     __gt__ = partialmethod(joined, ">")
     __lt__ = partialmethod(joined, "<")
@@ -113,7 +115,9 @@ class Coded:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _called(function: Callable[..., Any], args: Iterable[Any], options: dict[str, Any]) -> Any:
+def _called(
+    function: Callable[..., Any], args: Iterable[Any], options: dict[str, Any]
+) -> Any:
     plain = {name: _plain(option) for name, option in options.items()}
     return function(*map(_plain, args), **plain)
 

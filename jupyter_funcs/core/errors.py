@@ -104,7 +104,8 @@ class FuncsError(Exception):
     def _render_traceback_(self) -> list[str]:
         # IPython shows this in place of the traceback. It is one string, because the modes Plain and Minimal join the
         # items of the list without line breaks.
-        with suppress(Exception):  # an error whose traceback can't be read is still shown
+        # An error whose traceback can't be read is still shown.
+        with suppress(Exception):
             # Holds lines, not frames with everything in them. Lines are looked up on demand, after a token typed in one
             # of them has been masked.
             traceback = TracebackException.from_exception(self, lookup_lines=False)
@@ -139,10 +140,13 @@ class ArgumentError(FuncsError, ValueError):
         errors: Mapping[str, Sequence[str]] | None = None,
         excerpt: tuple[str, int] | None = None,
     ) -> None:
-        self.errors: Messages = {name: list(texts) for name, texts in (errors or {}).items()}
+        self.errors: Messages = {
+            name: list(texts) for name, texts in (errors or {}).items()
+        }
         self.excerpt = excerpt
         super().__init__(
-            what or " ".join(text for texts in self.errors.values() for text in texts), hint
+            what or " ".join(text for texts in self.errors.values() for text in texts),
+            hint,
         )
 
     @property
@@ -155,7 +159,11 @@ class ArgumentError(FuncsError, ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the messages per field too."""
-        return type(self), (self.what, self.hint, self.errors, self.excerpt), self.__dict__
+        return (
+            type(self),
+            (self.what, self.hint, self.errors, self.excerpt),
+            self.__dict__,
+        )
 
 
 class ConfigError(FuncsError):
@@ -221,7 +229,9 @@ class SetupError(Exception):
 def no_descriptors(error: OSError) -> ServiceConnectionError:
     """Return the error of a connection that needs more open files than the process may have."""
     what = f"No connection can be opened: {error.strerror}."
-    return ServiceConnectionError(what, "Close files, or allow more (ulimit -n), then try again.")
+    return ServiceConnectionError(
+        what, "Close files, or allow more (ulimit -n), then try again."
+    )
 
 
 def with_causes(error: BaseException | None) -> Iterator[BaseException]:

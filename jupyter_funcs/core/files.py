@@ -29,7 +29,8 @@ _OWN = {
 }
 _STALE_SECONDS = 3600.0
 _LOCK_SECONDS = (
-    5.0  # then the holder is taken to be stuck, and the file is written without the lock
+    # Then the holder is taken to be stuck, and the file is written without the lock.
+    5.0
 )
 
 
@@ -48,7 +49,8 @@ def own_path(name: str) -> Path:
     from platformdirs import PlatformDirs
 
     folder: Path = getattr(PlatformDirs("jupyter_funcs", appauthor=False), usual)
-    if not folder.is_absolute():  # without a home folder, one named "~" in the working directory
+    # Without a home folder, one named "~" in the working directory.
+    if not folder.is_absolute():
         folder = Path("/nonexistent")
     return folder / name
 
@@ -69,7 +71,9 @@ def read_small(path: Path, most: int = 2**20) -> bytes:
     with open_regular(path) as file:
         content = file.read(most + 1)
     if len(content) > most:
-        raise OSError(errno.EFBIG, f"it is larger than {most // 2**10:,} KiB", str(path))
+        raise OSError(
+            errno.EFBIG, f"it is larger than {most // 2**10:,} KiB", str(path)
+        )
     return content
 
 
@@ -105,7 +109,9 @@ def named_error(path: Path, hint: str, what: str = "written") -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise ConfigError(f"{quote(path, 200)} can't be {what}: {reason}.", hint) from None
+        raise ConfigError(
+            f"{quote(path, 200)} can't be {what}: {reason}.", hint
+        ) from None
 
 
 def atomic_write_text(path: Path, text: str) -> None:
@@ -135,7 +141,8 @@ def atomic_write_bytes(path: Path, content: bytes, mode: int = 0o666) -> None:
     try:
         with create_locked(temporary, mode) as file:
             if path.exists():
-                with path.open("ab"):  # a file that is not writable must not be replaced either
+                # A file that is not writable must not be replaced either.
+                with path.open("ab"):
                     shutil.copymode(path, temporary)
             file.write(content)
             file.flush()

@@ -37,7 +37,8 @@ TOPICS = (
 )
 _LINK = re.compile(r"\[([^\[\]]{1,80})\]\(([a-z-]{1,30})\.md[^()\s]{0,80}\)")
 _PICTURE = re.compile(r"!\[([^\[\]]{1,1000})\]\(([a-z-]{1,30}\.svg)\)")
-_BREAK = re.compile(r"\n(?=[\n|#-])")  # before a paragraph, a row, a heading or an item of a list
+# Before a paragraph, a row, a heading or an item of a list.
+_BREAK = re.compile(r"\n(?=[\n|#-])")
 _BAR = re.compile(r"(?<!\\)\|")
 
 
@@ -61,27 +62,43 @@ class GuidePage:
         lines: list[str] = []
         described = _PICTURE.sub(r"Picture: \1", self.text)
         # Each other part is a block of code.
-        for at, part in enumerate(_LINK.sub(r"\1 (jupyter funcs docs \2)", described).split("```")):
+        for at, part in enumerate(
+            _LINK.sub(r"\1 (jupyter funcs docs \2)", described).split("```")
+        ):
             if at % 2:
-                lines += ["", *(f"    {line}".rstrip() for line in part.rstrip().splitlines()[1:])]
+                lines += [
+                    "",
+                    *(
+                        f"    {line}".rstrip()
+                        for line in part.rstrip().splitlines()[1:]
+                    ),
+                ]
                 continue
-            for text in filter(None, (" ".join(block.split()) for block in _BREAK.split(part))):
+            for text in filter(
+                None, (" ".join(block.split()) for block in _BREAK.split(part))
+            ):
                 if text.startswith("- "):
                     lines += textwrap.wrap(text, width, subsequent_indent="  ")
                 elif not text.startswith("|"):
                     lines += ["", *textwrap.wrap(text, width)]
                 elif set(text) - set("|- "):
                     first, *others = [
-                        cell.strip().replace("\\|", "|") for cell in _BAR.split(text)[1:-1]
+                        cell.strip().replace("\\|", "|")
+                        for cell in _BAR.split(text)[1:-1]
                     ]
                     rest = textwrap.wrap(" · ".join(filter(None, others)), width - 4)
-                    lines += [*textwrap.wrap(first, width), *(f"    {line}" for line in rest)]
+                    lines += [
+                        *textwrap.wrap(first, width),
+                        *(f"    {line}" for line in rest),
+                    ]
         return "\n".join(lines).strip() + "\n"
 
 
 def _embedded(picture: re.Match[str]) -> str:
     data = resources.files("jupyter_funcs.guide").joinpath(picture[2]).read_bytes()
-    return f"![{picture[1]}](data:image/svg+xml;base64,{base64.b64encode(data).decode()})"
+    return (
+        f"![{picture[1]}](data:image/svg+xml;base64,{base64.b64encode(data).decode()})"
+    )
 
 
 def guide_page(topic: str = "") -> GuidePage:
@@ -93,7 +110,10 @@ def guide_page(topic: str = "") -> GuidePage:
     NotFoundError
         There is no such topic.
     """
-    pages = {name: resources.files("jupyter_funcs.guide").joinpath(f"{name}.md") for name in TOPICS}
+    pages = {
+        name: resources.files("jupyter_funcs.guide").joinpath(f"{name}.md")
+        for name in TOPICS
+    }
     if not topic:
         titles = {
             name: page.read_text("utf-8").partition("\n")[0].removeprefix("# ")
@@ -103,6 +123,9 @@ def guide_page(topic: str = "") -> GuidePage:
         return GuidePage("\n".join(["| topic | page |", "|---|---|", *rows]) + "\n")
     name = topic.casefold().replace("_", "-").replace(" ", "-")
     if name not in pages:
-        hint = did_you_mean(name, pages) or "%funcs docs and jupyter funcs docs list the topics."
+        hint = (
+            did_you_mean(name, pages)
+            or "%funcs docs and jupyter funcs docs list the topics."
+        )
         raise NotFoundError(f"The guide has no page {quote(topic)}.", hint)
     return GuidePage(pages[name].read_text("utf-8"))

@@ -46,7 +46,9 @@ _BOM = "\ufeff"
 _BLANKS = " \t\r\n"
 # A half of a surrogate pair without the other half, in a document without escaped backslashes.
 _HIGH, _LOW = (rf"[{digits}][0-9a-fA-F]{{2}}" for digits in ("89abAB", "c-fC-F"))
-_LONE = re.compile(rf"\\u[dD](?:{_HIGH}(?!\\u[dD]{_LOW})|{_LOW}(?<!\\u[dD]{_HIGH}\\u[dD]{_LOW}))")
+_LONE = re.compile(
+    rf"\\u[dD](?:{_HIGH}(?!\\u[dD]{_LOW})|{_LOW}(?<!\\u[dD]{_HIGH}\\u[dD]{_LOW}))"
+)
 
 # msgspec takes 50 times as long as float for numbers near the largest one; many are more than 2 per 1,024 characters.
 _MANY = 2
@@ -99,18 +101,23 @@ def as_list(value: Any) -> list[Any]:
 def read_object(data: bytes | str) -> JsonObject:
     """Return a JSON object, or an empty one in place of anything else."""
     with suppress(ValueError, RecursionError):
-        return only(dict, json.loads(data, parse_constant=int))  # which refuses NaN and Infinity
+        # Which refuses NaN and Infinity.
+        return only(dict, json.loads(data, parse_constant=int))
     return {}
 
 
 def referred(ref: Any, root: Any) -> Any:
     """Return the part of a document that a reference such as ``#/a/b`` names, if there is one."""
-    if not (isinstance(ref, str) and ref.startswith("#/") and len(ref) <= _LONGEST_REFERENCE):
+    if not (
+        isinstance(ref, str) and ref.startswith("#/") and len(ref) <= _LONGEST_REFERENCE
+    ):
         return None
     part = root
     for step in ref[2:].split("/"):
         if not isinstance(part, list):
-            part = only(dict, part).get(unquote(step).replace("~1", "/").replace("~0", "~"))
+            part = only(dict, part).get(
+                unquote(step).replace("~1", "/").replace("~0", "~")
+            )
         elif len(step) < 9 and step.isdecimal() and int(step) < len(part):
             part = part[int(step)]
         else:
@@ -232,7 +239,11 @@ def replace_constants(document: str) -> tuple[str, int]:
 
 
 def _marked(text: str) -> str:
-    return text.replace("NaN", _MARK).replace("-Infinity", _MARK).replace("Infinity", _MARK)
+    return (
+        text.replace("NaN", _MARK)
+        .replace("-Infinity", _MARK)
+        .replace("Infinity", _MARK)
+    )
 
 
 def replace_lone_escapes(document: str) -> str:
@@ -257,7 +268,10 @@ _HALVES = "contains halves of surrogate pairs", "each is replaced by U+FFFD"
 
 
 def _constants(count: int) -> tuple[str, str]:
-    return f"contains NaN or Infinity, which JSON doesn't have ({count:,} in total)", "read as null"
+    return (
+        f"contains NaN or Infinity, which JSON doesn't have ({count:,} in total)",
+        "read as null",
+    )
 
 
 def too_deep(what: str) -> ProtocolError:
@@ -279,7 +293,9 @@ class _TolerantDecoder:
         if not self.strict:
             without, replaced = replace_constants(document)
             with suppress(msgspec.MsgspecError, RecursionError):
-                value = msgspec.json.Decoder(float_hook=float_hook(without)).decode(without)
+                value = msgspec.json.Decoder(float_hook=float_hook(without)).decode(
+                    without
+                )
                 if replaced:
                     self.tolerate(*_constants(replaced))
                 return value
@@ -345,9 +361,7 @@ class _TolerantDecoder:
         elif error.msg == "Extra data":
             text = f"The {self.what} continues after its JSON document, at byte {at:,} with {quote(rest, 20)}."
         else:
-            text = (
-                f"The {self.what} is not JSON at byte {at:,}: {error.msg} near {quote(rest, 20)}."
-            )
+            text = f"The {self.what} is not JSON at byte {at:,}: {error.msg} near {quote(rest, 20)}."
         raise ProtocolError(text, TRY_AGAIN) from error
 
     def integer(self, digits: str) -> int:
@@ -362,14 +376,17 @@ class _TolerantDecoder:
         return number
 
     def refuse(self, digits: str, kind: str) -> NoReturn:
-        raise ProtocolError(f"The {self.what} contains {kind}: {clip(digits, 20)}.", TRY_AGAIN)
+        raise ProtocolError(
+            f"The {self.what} contains {kind}: {clip(digits, 20)}.", TRY_AGAIN
+        )
 
     def object(self, pairs: list[tuple[str, Any]]) -> JsonObject:
         value = dict(pairs)
         if len(value) < len(pairs):
             twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
             raise ProtocolError(
-                f"The {self.what} contains the key {quote(twice)} twice in one object.", TRY_AGAIN
+                f"The {self.what} contains the key {quote(twice)} twice in one object.",
+                TRY_AGAIN,
             )
         return value
 

@@ -86,9 +86,9 @@ _TEXT = rf"(?>\s*)(?>(?:{_QUOTED})(?=\s*(?:[,\]]|$))|[^,\[\]]*)(?>\s*)"
 _ITEM = rf"(?:(?>\s*)\[(?:{_TEXT},)*+{_TEXT}\](?>\s*)|{_TEXT})"
 _ITEMS = re.compile(_ITEM)
 _LIST = re.compile(rf"\[(?:{_ITEM},)*+{_ITEM}\]")
-_CLOSED = {begin: re.compile(f"(?s){pattern}") for begin, pattern in _IN_QUOTES.items()} | {
-    "[": _LIST
-}
+_CLOSED = {
+    begin: re.compile(f"(?s){pattern}") for begin, pattern in _IN_QUOTES.items()
+} | {"[": _LIST}
 # A tab in JSON, but in a list of texts it is more likely part of a path, as on the rest of a line.
 LETTER_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*+\\[bfnrt]")
 
@@ -109,7 +109,9 @@ class JsonList(list[Any]):
     """A list that was written as JSON; numbers keep their spelling, as outside of a list."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(json.loads(text, parse_int=str, parse_float=str, parse_constant=str))
+        super().__init__(
+            json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
+        )
         self.typed = json.loads(text)
 
 
@@ -120,7 +122,9 @@ class Parser(argparse.ArgumentParser):
         """Raise the message as an `ArgumentError`."""
         if _SECRET_OPTION.search(message):
             raise ConfigError("No option takes a token.", ROTATE)
-        text = re.sub(r"(?<![\w-])(--?[\w-]+)=\S*", r"\1", message).removeprefix("argument ")
+        text = re.sub(r"(?<![\w-])(--?[\w-]+)=\S*", r"\1", message).removeprefix(
+            "argument "
+        )
         hint = f"See {self.prog} --help."
         if unknown := re.match(r"unrecognized arguments: (--?[\w-]*)", text):
             text = f"unknown option {quote(unknown[1])}"
@@ -131,7 +135,11 @@ class Parser(argparse.ArgumentParser):
             hint = near or f"{_NO_HYPHENS} {hint}"
         elif lacks := re.fullmatch(r"(?:-\w/)?(--[\w-]+): expected one argument", text):
             text = f"{lacks[1]} needs a value: {lacks[1]} {self._option_string_actions[lacks[1]].metavar or 'VALUE'}"
-        elif (other := text.partition("invalid choice: '")[2].rpartition("' (choose from "))[1]:
+        elif (
+            other := text.partition("invalid choice: '")[2].rpartition(
+                "' (choose from "
+            )
+        )[1]:
             hint = did_you_mean(other[0], re.findall(r"[\w-]+", other[2])) or hint
         raise ArgumentError(f"{self.prog}: {text}.", hint)
 
@@ -196,7 +204,8 @@ def _object_end(text: str, begin: int = 0) -> int:
 def unquoted(word: str) -> str:
     """Return a word without its quotes and backslashes."""
     return _PARTS.sub(
-        lambda part: _inside(part[0]) if part["quoted"] else part["escaped"] or part[0], word
+        lambda part: _inside(part[0]) if part["quoted"] else part["escaped"] or part[0],
+        word,
     )
 
 
@@ -220,7 +229,8 @@ def name_and_arguments(words: list[str]) -> tuple[str, list[str]]:
         *map(_in_parts, words[1:]),
     ]  # the first word is a name, even if it contains "="
     first = next(
-        (at for at, word in enumerate(words) if NAME_AND_VALUE.fullmatch(word)), len(words)
+        (at for at, word in enumerate(words) if NAME_AND_VALUE.fullmatch(word)),
+        len(words),
     )
     return " ".join(map(unquoted, words[:first])), words[first:]
 
@@ -252,7 +262,9 @@ def read_word(text: str, namespace: Namespace) -> Any:
     return read_value(text, namespace, unquoted)
 
 
-def read_value(text: str, namespace: Namespace, as_text: Callable[[str], str] = _unwrapped) -> Any:
+def read_value(
+    text: str, namespace: Namespace, as_text: Callable[[str], str] = _unwrapped
+) -> Any:
     """Read a value outside of a line, such as in a body: as `read_word`, but only full quotes are removed."""
     if text.startswith("$"):
         name = text[1:]
@@ -272,7 +284,9 @@ def read_value(text: str, namespace: Namespace, as_text: Callable[[str], str] = 
 def no_variable(name: str, namespace: Namespace) -> tuple[str, str]:
     """Return that there is no such variable, and what to do."""
     # A copy of the names: a cell may define one while we iterate.
-    hint = did_you_mean(name, (other for other in list(namespace) if not other.startswith("_")))
+    hint = did_you_mean(
+        name, (other for other in list(namespace) if not other.startswith("_"))
+    )
     hint = hint or f"Define it, or quote the value: '${name}'."
     return f"There is no variable {quote(name)}.", hint
 
@@ -305,7 +319,8 @@ def read_body(body: str, namespace: Namespace) -> Values:
             ) from None
         except (ValueError, RecursionError) as error:
             raise ArgumentError(
-                f"The cell's JSON cannot be read: {error}.", "Write one object of arguments."
+                f"The cell's JSON cannot be read: {error}.",
+                "Write one object of arguments.",
             ) from None
     pairs: list[tuple[str, Any]] = []
     lines = body.splitlines()
@@ -323,7 +338,9 @@ def read_body(body: str, namespace: Namespace) -> Values:
         below = number + more
         end = ({"[": "]"} | QUOTES).get(value[:1])
         if end is not None and end not in value[1:]:
-            raise _unclosed(line, len(line) - len(text.lstrip()), f" in line {number} of the cell")
+            raise _unclosed(
+                line, len(line) - len(text.lstrip()), f" in line {number} of the cell"
+            )
         pairs.append((_unwrapped(name.strip()), read_value(value, namespace)))
     return _once(pairs)
 
@@ -363,7 +380,9 @@ def _why(error: json.JSONDecodeError) -> str:
 
 def given_twice(name: str) -> ArgumentError:
     """Return the error for an argument that appears twice."""
-    return ArgumentError(f"{name} is given twice.", "Put several values in brackets: [a, b].")
+    return ArgumentError(
+        f"{name} is given twice.", "Put several values in brackets: [a, b]."
+    )
 
 
 def _once(pairs: list[tuple[str, Any]]) -> Values:

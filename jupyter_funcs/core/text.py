@@ -47,13 +47,17 @@ _MARKS = (
     (re.compile(r"\n(?:[ \t]*\n){2,}"), "\n\n"),
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_MAX_NAME = 200  # comparing two names takes time proportional to the product of their lengths
+# Comparing two names takes time proportional to the product of their lengths.
+_MAX_NAME = 200
 _MAX_QUOTED = 60
-LONGEST = 4000  # characters of a name; to normalize many combining ones takes quadratic time
+# Characters of a name; to normalize many combining ones takes quadratic time.
+LONGEST = 4000
 LONGEST_CODE = 88  # characters of a line, as black has it
 _SEPARATORS = re.compile(r"[\W_]+")
 # A table takes a third of the time of a regular expression; a search folds the whole catalog.
-_ASCII_FOLDED = {at: chr(at).lower() if chr(at).isalnum() else None for at in range(128)}
+_ASCII_FOLDED = {
+    at: chr(at).lower() if chr(at).isalnum() else None for at in range(128)
+}
 
 
 def inert(text: str) -> str:
@@ -86,7 +90,9 @@ def visible(text: str, escape: Callable[[str], str] = python_escape) -> str:
 
     def shown(match: re.Match[str]) -> str:
         char = match[0]
-        if unicodedata.category(char) in _ACTIVE or _IGNORABLE.match(text, match.start()):
+        if unicodedata.category(char) in _ACTIVE or _IGNORABLE.match(
+            text, match.start()
+        ):
             return escape(char)
         return char
 
@@ -107,7 +113,9 @@ def replace_surrogates(text: str) -> str:
 
 def json_text(value: Any) -> str:
     """Return a value as JSON, with every invisible or bidirectional character escaped."""
-    return exact(visible(json.dumps(value, ensure_ascii=False), json_escape), json_escape)
+    return exact(
+        visible(json.dumps(value, ensure_ascii=False), json_escape), json_escape
+    )
 
 
 def plain(value: Any) -> Any:
@@ -261,7 +269,9 @@ def spellings(names: Iterable[str]) -> dict[str, str]:
     """Return names by how they are folded, except those that several names share and those without letters."""
     pairs = [(folded(name), name) for name in names]
     counts = Counter(spelling for spelling, _ in pairs)
-    return {spelling: name for spelling, name in pairs if spelling and counts[spelling] == 1}
+    return {
+        spelling: name for spelling, name in pairs if spelling and counts[spelling] == 1
+    }
 
 
 def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 # Applied to each warning; set to mask the token while a reply that may repeat it is read.
 redactor: ContextVar[Callable[[str], str]] = ContextVar("redactor", default=str)
-_collected: ContextVar[list[UserWarning] | None] = ContextVar("_collected", default=None)
+_collected: ContextVar[list[UserWarning] | None] = ContextVar(
+    "_collected", default=None
+)
 _format_lock = threading.Lock()
 
 
@@ -57,7 +59,10 @@ def warn(warning: str | UserWarning) -> None:
     }:
         level += 1
         frame = frame.f_back
-    if frame.f_globals.get("__name__") != "__main__" or "get_ipython" not in frame.f_globals:
+    if (
+        frame.f_globals.get("__name__") != "__main__"
+        or "get_ipython" not in frame.f_globals
+    ):
         warnings.warn(text, category, stacklevel=level)
         return
     # In a notebook the cell is right above; the name of its temporary file and its translated line only add noise.
@@ -70,6 +75,8 @@ def warn(warning: str | UserWarning) -> None:
             warnings.formatwarning = before
 
 
-def format_short(message: Warning | str, category: type[Warning], *_: object, **__: object) -> str:
+def format_short(
+    message: Warning | str, category: type[Warning], *_: object, **__: object
+) -> str:
     """Format a warning without its file and line; replaces `warnings.formatwarning`."""
     return f"{category.__name__}: {message}\n"

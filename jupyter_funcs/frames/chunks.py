@@ -23,7 +23,14 @@ from jupyter_funcs.core.json_decoding import (
     replace_lone_escapes,
     warn_of_repairs,
 )
-from jupyter_funcs.frames.columns import Column, Table, are_objects, joined, packed, spread
+from jupyter_funcs.frames.columns import (
+    Column,
+    Table,
+    are_objects,
+    joined,
+    packed,
+    spread,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -159,7 +166,9 @@ def _body(reply: bytes, reading: _Reading) -> Any:
         return _document(memoryview(reply)[start:end], reading)
     if _ESCAPED.opening.match(reply, start + 1) and reply[end - 1 : end] == b'"':
         return _list(memoryview(reply)[start + 1 : end - 1], _ESCAPED, reading)
-    return _document(memoryview(_text.decode(memoryview(reply)[start:end]).encode()), reading)
+    return _document(
+        memoryview(_text.decode(memoryview(reply)[start:end]).encode()), reading
+    )
 
 
 def _document(text: memoryview, reading: _Reading) -> Any:
@@ -187,14 +196,20 @@ def _document(text: memoryview, reading: _Reading) -> Any:
 def _check_split(data: Any, others: JsonObject, reading: _Reading) -> None:
     """Refuse all but rows, with lists of columns and perhaps of an index."""
     are_lists = set(map(type, others.values())) == {list}
-    are_rows = isinstance(data, Table) and data.shape == "rows" and not reading.is_ragged
+    are_rows = (
+        isinstance(data, Table) and data.shape == "rows" and not reading.is_ragged
+    )
     if not (others.keys() <= {"columns", "index"} and are_lists and are_rows):
         raise _Odd
 
 
 def _repaired_members(content: bytes, reading: _Reading) -> dict[str, memoryview]:
     first = _KEY.match(content)
-    if first and content[first.end() : first.end() + 1] == b"[" and b'"data"' not in content:
+    if (
+        first
+        and content[first.end() : first.end() + 1] == b"["
+        and b'"data"' not in content
+    ):
         raise _Odd  # lists of columns
     return _members(memoryview(reading.repaired(content.decode()).encode()))
 
@@ -236,7 +251,9 @@ def _list(text: memoryview, marks: _Marks, reading: _Reading) -> Table:
     return (_records if are_records else _from_rows)(documents, reading)
 
 
-def _cut(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]) -> Iterator[bytes]:
+def _cut(
+    text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]
+) -> Iterator[bytes]:
     """Cut a text into chunks that are documents, each in brackets."""
     start = 0
     size = _CHUNK // 16  # the first one is read twice, to learn the keys
@@ -268,7 +285,9 @@ def _keyed(members: Mapping[str, memoryview], reading: _Reading) -> Table:
     spreads = [
         spread(
             column,
-            range(rows) if np.array_equal(own, labels) else np.searchsorted(labels, own),
+            range(rows)
+            if np.array_equal(own, labels)
+            else np.searchsorted(labels, own),
             rows,
         )
         for column, own in columns
@@ -314,7 +333,9 @@ def _from_rows(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
                 GenericAlias(list, (GenericAlias(tuple, (Any,) * len(columns)),))
             )
         reading.columns = max(len(parts), len(columns))
-        reading.is_ragged |= set(map(len, values)) != {reading.columns} or len(parts) not in {
+        reading.is_ragged |= set(map(len, values)) != {reading.columns} or len(
+            parts
+        ) not in {
             0,
             reading.columns,
         }
@@ -326,7 +347,9 @@ def _from_rows(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
         reading.check(rows)
         if not 0 < len(parts) <= _MOST_KEYS:
             raise _Odd
-    return Table("rows", [str(place) for place in range(len(parts))], [*map(joined, parts)], rows)
+    return Table(
+        "rows", [str(place) for place in range(len(parts))], [*map(joined, parts)], rows
+    )
 
 
 def _nulls(rows: int) -> Column:
@@ -418,7 +441,9 @@ def _records(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
     for chunk in chunks:
         structs = reading.decode(records.decode, chunk)
         reading.check(records.rows + len(structs))
-        reading.few += _CELLS_PER_BYTE_OF_CHUNKS * len(chunk) - len(structs) * reading.columns
+        reading.few += (
+            _CELLS_PER_BYTE_OF_CHUNKS * len(chunk) - len(structs) * reading.columns
+        )
         if reading.few < 0:
             raise _Odd
         records.take(structs)

@@ -37,7 +37,11 @@ _KINDS: dict[str, set[type]] = {
     "bool": {bool},
 }
 # What stands for null in an array of the kind; those of other kinds hold None.
-FILL: dict[str, Any] = {"float": np.float64("nan"), "int": np.int64(0), "bool": np.False_}
+FILL: dict[str, Any] = {
+    "float": np.float64("nan"),
+    "int": np.int64(0),
+    "bool": np.False_,
+}
 # Arrays of these kinds can't hold nulls, so a mask does.
 _MASKED = {"int", "bool"}
 
@@ -119,7 +123,9 @@ def joined(parts: Sequence[Column]) -> Column:
     kind, *others = {part.kind for part in parts} - {"null"} or {"null"}
     if others:
         return packed([*chain.from_iterable(part.to_list() for part in parts)])
-    data = [part.data if part.kind == kind else nulls(kind, len(part)) for part in parts]
+    data = [
+        part.data if part.kind == kind else nulls(kind, len(part)) for part in parts
+    ]
     if kind == "text":
         return Column(kind, join_texts(data))
     missing = None

@@ -67,7 +67,8 @@ def diff(
     """
     if len({*names, "delta", "percent"}) != 4:
         raise ArgumentError(
-            f"{quote(names)} can't name two results.", 'Pass two such as names=("BVQS", "MCHQ").'
+            f"{quote(names)} can't name two results.",
+            'Pass two such as names=("BVQS", "MCHQ").',
         )
     _check(before, "first")
     _check(after, "second")
@@ -75,14 +76,17 @@ def diff(
     after = _nullable(after)
     common = [column for column in after.columns if column in before.columns]
     named, old, new = _indexed_by_keys(before, after, keys, common)
-    removed = old.index[new.index.get_indexer(old.index) < 0]  # isin rounds nullable integers
+    # `isin` rounds nullable integers.
+    removed = old.index[new.index.get_indexer(old.index) < 0]
     order = new.index.append(removed)
     columns = [column for column in common if column not in named]
     left = old.reindex(index=order, columns=columns)
     right = new.reindex(index=order, columns=columns)
     is_added = old.index.get_indexer(order) < 0
     is_removed = np.arange(len(order)) >= len(new)
-    differs = {column: _differs(left[column], right[column], tolerance) for column in columns}
+    differs = {
+        column: _differs(left[column], right[column], tolerance) for column in columns
+    }
     shown = np.logical_or.reduce([is_added, is_removed, *differs.values()])
     title = "Change"
     kinds = ["added", "removed", "changed"]
@@ -104,12 +108,18 @@ def diff(
             }
     compared = pd.DataFrame(result)
     only = [[*map(str, frame.columns.drop(common))] for frame in (before, after)]
-    compared.attrs["funcs"] = {"shape": "diff", "only": dict(zip(names, only, strict=True))}
+    compared.attrs["funcs"] = {
+        "shape": "diff",
+        "only": dict(zip(names, only, strict=True)),
+    }
     return compared
 
 
 def _indexed_by_keys(
-    before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None, common: list[Any]
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    keys: Sequence[str] | None,
+    common: list[Any],
 ) -> tuple[list[str], pd.DataFrame, pd.DataFrame]:
     try:
         named = _keys(before, after, keys, common)
@@ -124,7 +134,10 @@ def _indexed_by_keys(
 
 def _shared_by_two(before: pd.DataFrame, after: pd.DataFrame, common: list[Any]) -> str:
     """Return what the results of two functions share; empty if they aren't of two."""
-    functions = [str(frame.attrs.get("funcs", {}).get("function", "")) for frame in (before, after)]
+    functions = [
+        str(frame.attrs.get("funcs", {}).get("function", ""))
+        for frame in (before, after)
+    ]
     if not all(functions) or functions[0] == functions[1]:
         return ""
     shared = some(list(map(str, common)), 5) if common else "no column"
@@ -138,25 +151,32 @@ def apart(before: pd.DataFrame, after: pd.DataFrame) -> list[Any]:
     columns = []
     for column in before.columns.intersection(after.columns):
         sides = [before[column], after[column]]
-        values = [side.dropna().unique().tolist() for side in sides if _identifies(side)]
+        values = [
+            side.dropna().unique().tolist() for side in sides if _identifies(side)
+        ]
         if [*map(len, values)] == [1, 1] and values[0] != values[1]:
             columns.append(column)
     return columns
 
 
 def _keys(
-    before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None, common: list[Any]
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    keys: Sequence[str] | None,
+    common: list[Any],
 ) -> list[str]:
     frames = before, after
     for key in keys or ():
         if key not in common:
             columns = listed(map(str, common))
             raise ArgumentError(
-                f"{quote(key)} is not a column of both results.", f"Columns are {columns}."
+                f"{quote(key)} is not a column of both results.",
+                f"Columns are {columns}.",
             )
         if any(_is_nested(frame[key]) for frame in frames):
             raise ArgumentError(
-                f"{quote(key)} holds lists or objects, so it can't be a key.", "Leave it out."
+                f"{quote(key)} holds lists or objects, so it can't be a key.",
+                "Leave it out.",
             )
     named = _identifying(frames, common) if keys is None else list(keys)
     if not named and not len(before) == len(after) == 1:
@@ -164,7 +184,8 @@ def _keys(
         if common:
             hint = "Pass the columns that do: keys=[…]."
         raise ArgumentError(
-            "Nothing identifies the rows: no common column holds text, dates or identifiers.", hint
+            "Nothing identifies the rows: no common column holds text, dates or identifiers.",
+            hint,
         )
     return named
 
@@ -172,7 +193,9 @@ def _keys(
 def _identifying(frames: Sequence[pd.DataFrame], common: list[Any]) -> list[str]:
     """Return the columns that are keys by default."""
     swept = {
-        str(name) for frame in frames for name in frame.attrs.get("funcs", {}).get("swept", ())
+        str(name)
+        for frame in frames
+        for name in frame.attrs.get("funcs", {}).get("swept", ())
     }
 
     def is_own(name: Any) -> bool:
@@ -197,12 +220,14 @@ def _check(frame: object, which: str) -> None:
         if hasattr(frame, "to_table"):  # the dataset of a sweep into a folder
             hint = "Convert a dataset with .to_table().to_pandas()."
         raise ArgumentError(
-            f"The {which} result is not a DataFrame: {quote(frame)} ({type(frame).__name__}).", hint
+            f"The {which} result is not a DataFrame: {quote(frame)} ({type(frame).__name__}).",
+            hint,
         )
     if not frame.columns.is_unique:
         name = frame.columns[frame.columns.duplicated()][0]
         raise ArgumentError(
-            f"The {which} result has two columns named {quote(name)}.", "Rename one of them."
+            f"The {which} result has two columns named {quote(name)}.",
+            "Rename one of them.",
         )
 
 
@@ -216,7 +241,9 @@ def _nullable(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _is_nested(column: Series) -> bool:
-    return column.dtype == object and any(isinstance(value, (list, dict)) for value in column)
+    return column.dtype == object and any(
+        isinstance(value, (list, dict)) for value in column
+    )
 
 
 def _kinds(*columns: Series) -> set[str]:
@@ -232,12 +259,19 @@ def _change(name: Hashable, earlier: Series, later: Series) -> dict[Hashable, Se
     dtype: Any = float if kinds & _FLOATS else object
     before = earlier[both].astype(dtype)
     after = later[both].astype(dtype)
-    with np.errstate(invalid="ignore", over="ignore"), localcontext(Context(prec=80, traps=[])):
+    with (
+        np.errstate(invalid="ignore", over="ignore"),
+        localcontext(Context(prec=80, traps=[])),
+    ):
         delta = after - before
         sizes = before[before.astype(bool)].abs()
         percent = (delta[sizes.index] / sizes * 100).astype(float)
     if kinds != {"integer"}:
-        delta = delta.infer_objects() if dtype is object and both.any() else delta.astype(float)
+        delta = (
+            delta.infer_objects()
+            if dtype is object and both.any()
+            else delta.astype(float)
+        )
     elif delta.abs().max() < 2**63:  # beyond 64 bits they stay Python's
         delta = delta.astype("Int64")
     return {
@@ -250,7 +284,8 @@ def _identifies(column: Series) -> bool:
     if (kinds := _kinds(column)) == {"integer"}:
         return is_key(column.name)
     is_value = (
-        pd.api.types.is_numeric_dtype(column.dtype) or kinds <= NUMBERS_OF_PYTHON | _DURATIONS
+        pd.api.types.is_numeric_dtype(column.dtype)
+        or kinds <= NUMBERS_OF_PYTHON | _DURATIONS
     )
     return not (is_value or _is_nested(column))  # booleans are numeric
 
@@ -275,7 +310,11 @@ def _differs(left: Series, right: Series, tolerance: float) -> Any:
     """Return for each row whether the values of a column differ; missing values are equal."""
     if tolerance and _kinds(left, right) <= NUMBERS_OF_PYTHON:
         return ~np.isclose(
-            left.astype(float), right.astype(float), rtol=tolerance, atol=0, equal_nan=True
+            left.astype(float),
+            right.astype(float),
+            rtol=tolerance,
+            atol=0,
+            equal_nan=True,
         )
     both = (left.notna() & right.notna()).to_numpy()
     differs = left.isna().to_numpy() != right.isna().to_numpy()

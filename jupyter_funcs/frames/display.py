@@ -10,7 +10,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
-from pandas.api.types import infer_dtype, is_bool_dtype, is_datetime64_any_dtype, is_scalar
+from pandas.api.types import (
+    infer_dtype,
+    is_bool_dtype,
+    is_datetime64_any_dtype,
+    is_scalar,
+)
 
 from jupyter_funcs.core.text import clip, inert, plural
 from jupyter_funcs.frames.media import file_of
@@ -54,7 +59,9 @@ _LEFT = ' style="text-align: left"'
 _RIGHT = ' style="text-align: right"'
 
 
-def table_html(frame: pd.DataFrame, *, rows: int = 100, columns: int = _MOST_COLUMNS) -> str:
+def table_html(
+    frame: pd.DataFrame, *, rows: int = 100, columns: int = _MOST_COLUMNS
+) -> str:
     """Return the first and last rows of a frame as an HTML table that says how much it leaves out."""
     if frame.empty:
         return f"<div>{html.escape(_nothing(frame))}</div>"
@@ -76,13 +83,17 @@ def table_html(frame: pd.DataFrame, *, rows: int = 100, columns: int = _MOST_COL
         texts = map(form.text, shown.tolist())
         table.append([f"<td{style}>{html.escape(text)}</td>" for text in texts])
     if frame.shape[1] > columns:
-        head += f'<th scope="col"{_LEFT}>… {frame.shape[1] - columns:,} more columns …</th>'
+        head += (
+            f'<th scope="col"{_LEFT}>… {frame.shape[1] - columns:,} more columns …</th>'
+        )
         table.append([f"<td{_LEFT}></td>"] * len(part))
     lines = [f"<tr>{''.join(row)}</tr>" for row in zip(*table, strict=True)]
     if len(part) < len(frame):
         hidden = f"… {len(frame) - rows:,} more rows …"
         lines.insert(top, f'<tr><td colspan="{len(table)}"{_LEFT}>{hidden}</td></tr>')
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    return (
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    )
 
 
 def _nothing(frame: pd.DataFrame) -> str:
@@ -247,7 +258,9 @@ def nested_text(value: Any) -> str:
     """Return the beginning of a nested value as JSON, without reading the rest."""
     text = ""
     try:
-        for chunk in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(value):
+        for chunk in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(
+            value
+        ):
             text += chunk
             if len(text) > LONGEST_CELL:
                 break

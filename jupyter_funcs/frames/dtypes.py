@@ -38,7 +38,8 @@ def inferred(column: Column) -> Any:
             return _texts(column)
         return _datetimes(*times)
     if column.kind == "number":
-        with suppress(ValueError, OverflowError):  # an integer that no float represents exactly
+        # An integer that no float represents exactly.
+        with suppress(ValueError, OverflowError):
             return _floats(column)
     if column.kind in _NULLABLE and column.missing.any():
         return _NULLABLE[column.kind](column.data, column.missing)
@@ -59,10 +60,13 @@ def _whole(column: Column) -> tuple[Array, Array]:
         return column.data, column.missing
     values = [0 if value is None else value for value in column.to_list()]
     if not all(
-        type(value) is int or (type(value) is float and value.is_integer()) for value in values
+        type(value) is int or (type(value) is float and value.is_integer())
+        for value in values
     ):
         raise ValueError
-    return np.fromiter(map(int, values), dtype=np.int64, count=len(values)), column.missing
+    return np.fromiter(
+        map(int, values), dtype=np.int64, count=len(values)
+    ), column.missing
 
 
 def _integers(dtype: str, column: Column, *, nullable: bool, **_: object) -> Any:
@@ -102,7 +106,9 @@ def _decimals(column: Column, **_: object) -> Array:
     if not set(map(type, values)) <= {str, int, float, Decimal, _NULL}:
         raise ValueError
     try:
-        return objects([None if value is None else Decimal(str(value)) for value in values])
+        return objects(
+            [None if value is None else Decimal(str(value)) for value in values]
+        )
     except InvalidOperation:
         raise ValueError from None
 
@@ -180,7 +186,11 @@ def _form(texts: Sequence[str]) -> tuple[str, dt.tzinfo | None] | None:
     """Return the unit of datetimes, and UTC if they have offsets; ``None`` unless all have or none."""
     # Their patterns are few: the texts with 0 for each digit.
     patterns = set(
-        "\n".join(texts).encode("ascii", "replace").translate(_AS_ZERO).decode().split("\n")
+        "\n".join(texts)
+        .encode("ascii", "replace")
+        .translate(_AS_ZERO)
+        .decode()
+        .split("\n")
     )
     matches = [match for match in map(_ISO.fullmatch, patterns) if match]
     have_offsets = {match["zone"] is not None for match in matches}
@@ -226,19 +236,21 @@ class Declared:
             values = column.to_list()
             # The first row that does not fit, by bisection.
             row = bisect_left(
-                range(len(values)), x=True, key=lambda at: not self.fits(values[: at + 1])
+                range(len(values)),
+                x=True,
+                key=lambda at: not self.fits(values[: at + 1]),
             )
             mixed = ""
             if self.fits([values[row]]):
                 mixed = ", which does not match the rows above"
-            text = (
-                f"Column {quote(name)} is declared as {self.kind} but contains {quote(values[row])}"
-            )
+            text = f"Column {quote(name)} is declared as {self.kind} but contains {quote(values[row])}"
             hint = f"To read it as it is, pass schema={{{name!r}: 'any'}}."
             raise ProtocolError(f"{text} in row {row:,}{mixed}.", hint) from error
 
     def built(self, column: Column) -> Any:
-        return DECLARED[self.kind](column, nullable=bool(self.nullable), options=self.options)
+        return DECLARED[self.kind](
+            column, nullable=bool(self.nullable), options=self.options
+        )
 
     def fits(self, values: Sequence[Any]) -> bool:
         try:
@@ -264,7 +276,8 @@ class Listed(Declared):
             "null",
         }:  # a number isn't a count of milliseconds here
             return None
-        if self.kind == "datetime" and column.kind == "null":  # RFC 3339 requires an offset
+        # RFC 3339 requires an offset.
+        if self.kind == "datetime" and column.kind == "null":
             return _datetimes(np.full(len(column), "NaT", "datetime64[us]"), dt.UTC)
         try:
             return self.built(column)
@@ -288,7 +301,9 @@ def _moments(unit: str, counted: str, column: Column, **_: object) -> Array:
             raise OverflowError
         times[missing] = "NaT"
     # Nanoseconds can't be out of range.
-    if times.dtype != "datetime64[ns]" and _beyond(times, *(_YEARS_NS if unit == "ns" else _YEARS)):
+    if times.dtype != "datetime64[ns]" and _beyond(
+        times, *(_YEARS_NS if unit == "ns" else _YEARS)
+    ):
         raise OverflowError
     moments: Array = times.astype(f"datetime64[{unit}]")
     if (moments != times)[~np.isnat(times)].any():
@@ -313,7 +328,9 @@ def _as_read(column: Column, **_: object) -> Any:
 def _bytes(column: Column, **_: object) -> Any:
     if column.kind not in {"text", "null"}:
         raise ValueError
-    return objects([None if value is None else value.encode() for value in column.to_list()])
+    return objects(
+        [None if value is None else value.encode() for value in column.to_list()]
+    )
 
 
 _TIMES = {"datetime", "datetime.date"}
@@ -326,7 +343,9 @@ DECLARED: dict[str, Callable[..., Any]] = {
     "bool": _bools,
     "str": _texts,
     "bytes": _bytes,
-    "datetime.date": lambda column, **_: _moments("D", "ms", column).astype("datetime64[us]"),
+    "datetime.date": lambda column, **_: _moments("D", "ms", column).astype(
+        "datetime64[us]"
+    ),
     "np.datetime64[ns]": partial(_moments, "ns", "ms"),
     "datetime": _as_read,
     "Int32": lambda column, **_: _integers("int32", column, nullable=True),
@@ -335,7 +354,10 @@ DECLARED: dict[str, Callable[..., Any]] = {
     "category": _categories,
     "decimal": _decimals,
     "string": _texts,
-    **{f"datetime64[{unit}]": partial(_moments, unit, unit) for unit in ("s", "ms", "us", "ns")},
+    **{
+        f"datetime64[{unit}]": partial(_moments, unit, unit)
+        for unit in ("s", "ms", "us", "ns")
+    },
     "any": lambda column, **_: inferred(column),
 }
 
@@ -348,7 +370,8 @@ def checked(schema: Any) -> dict[str, Declared]:
         isinstance(part, str) for pair in schema.items() for part in pair
     ):
         raise ArgumentError(
-            "schema must map column names to type names.", 'For example {"Date": "datetime64[ms]"}.'
+            "schema must map column names to type names.",
+            'For example {"Date": "datetime64[ms]"}.',
         )
     for name, kind in schema.items():
         if kind not in DECLARED:

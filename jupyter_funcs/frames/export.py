@@ -56,7 +56,10 @@ _MISSING = (type(None), type(pd.NA), type(pd.NaT))
 _SHEET_ROWS = 1_048_576
 _SHEET_COLUMNS = 16_384
 _SHEET_TEXT = 32_767
-_SHEET_TIMES = pd.Timestamp("1900-03-01"), pd.Timestamp("9999-12-31 23:59:59.999").as_unit("ms")
+_SHEET_TIMES = (
+    pd.Timestamp("1900-03-01"),
+    pd.Timestamp("9999-12-31 23:59:59.999").as_unit("ms"),
+)
 
 
 def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) -> None:  # noqa: A002  # its name
@@ -110,7 +113,8 @@ def _file(frame: pd.DataFrame) -> bytes:
     if file := file_of(frame):
         return file.content
     raise ArgumentError(
-        "The result is a table, not a file.", f"Formats of tables are {listed([*_FORMATS][:-1])}."
+        "The result is a table, not a file.",
+        f"Formats of tables are {listed([*_FORMATS][:-1])}.",
     )
 
 
@@ -181,14 +185,18 @@ def _lines(lines: Iterable[str]) -> bytes:
 
 
 def _csv(frame: pd.DataFrame) -> bytes:
-    columns = [[_csv_cell(cell) for cell in (name, *cells)] for name, cells in _columns(frame)]
+    columns = [
+        [_csv_cell(cell) for cell in (name, *cells)] for name, cells in _columns(frame)
+    ]
     # Readers skip an empty line.
     return _lines(",".join(row) or '""' for row in zip(*columns, strict=True))
 
 
 def tabbed(columns: Iterable[Series]) -> str:
     """Return columns as tab-separated text for a spreadsheet, without their names."""
-    cells = [[_csv_cell(cell, _TSV_SPECIAL) for cell in _cells(column)] for column in columns]
+    cells = [
+        [_csv_cell(cell, _TSV_SPECIAL) for cell in _cells(column)] for column in columns
+    ]
     return "".join("\t".join(row) + "\n" for row in zip(*cells, strict=True))
 
 
@@ -224,15 +232,19 @@ def _finite(value: Any) -> Any:
 def _parquet(frame: pd.DataFrame) -> bytes:
     if importlib.util.find_spec("pyarrow") is None:
         raise ConfigError(
-            "Parquet needs pyarrow, which is not installed.", "Install it: pip install pyarrow"
+            "Parquet needs pyarrow, which is not installed.",
+            "Install it: pip install pyarrow",
         )
     import pyarrow as pa
 
     frame = frame.copy(deep=False)
     frame.columns = pd.Index([str(name) for name in frame.columns])
     for name in frame.columns[frame.columns.duplicated()]:
-        raise ArgumentError(f"Parquet can't store two columns named {quote(name)}.", _NOT_PARQUET)
-    frame.attrs = _plain(frame.attrs)  # pandas writes them as JSON into the file's metadata
+        raise ArgumentError(
+            f"Parquet can't store two columns named {quote(name)}.", _NOT_PARQUET
+        )
+    # Pandas writes them as JSON into the file's metadata.
+    frame.attrs = _plain(frame.attrs)
     for label, column in frame.items():
         if is_string_dtype(column.dtype):  # or of objects
             try:
@@ -261,7 +273,9 @@ def _xlsx(frame: pd.DataFrame) -> bytes:
         import xlsxwriter
     except ModuleNotFoundError:
         hint = "Install it: pip install 'jupyter-funcs[excel]'"
-        raise ConfigError("Excel needs xlsxwriter, which is not installed.", hint) from None
+        raise ConfigError(
+            "Excel needs xlsxwriter, which is not installed.", hint
+        ) from None
     rows, columns = frame.shape
     for number, most, what in (
         (rows + 1, _SHEET_ROWS, "rows"),
@@ -269,7 +283,8 @@ def _xlsx(frame: pd.DataFrame) -> bytes:
     ):
         if number > most:
             raise ArgumentError(
-                f"An Excel sheet has at most {most:,} {what}, not {number:,}.", "Save it as CSV."
+                f"An Excel sheet has at most {most:,} {what}, not {number:,}.",
+                "Save it as CSV.",
             )
     file = io.BytesIO()
     # A text stays a text, whatever it looks like: no formulas, links or numbers.
@@ -284,8 +299,14 @@ def _xlsx(frame: pd.DataFrame) -> bytes:
         sheet.freeze_panes(1, 0)
         sheet.autofilter(0, 0, rows, max(columns - 1, 0))
         bold = book.add_format({"bold": True})
-        texts = {dt.date: "yyyy-mm-dd", dt.datetime: "yyyy-mm-dd hh:mm:ss.000", float: "0.0%"}
-        formats = {kind: book.add_format({"num_format": text}) for kind, text in texts.items()}
+        texts = {
+            dt.date: "yyyy-mm-dd",
+            dt.datetime: "yyyy-mm-dd hh:mm:ss.000",
+            float: "0.0%",
+        }
+        formats = {
+            kind: book.add_format({"num_format": text}) for kind, text in texts.items()
+        }
         for place, (name, column) in enumerate(frame.items()):
             sheet.write_string(0, place, _excel_cell(str(name), 0, place), bold)
             own = formats
@@ -306,12 +327,18 @@ def _excel_cells(column: Series, place: int) -> list[Any]:
             column = column.astype("datetime64[us]")
     if is_datetime64_any_dtype(column.dtype) and column.dt.tz is None:
         present = column.dropna()
-        if bool(present.between(*_SHEET_TIMES).all() and (present == present.dt.floor("ms")).all()):
+        if bool(
+            present.between(*_SHEET_TIMES).all()
+            and (present == present.dt.floor("ms")).all()
+        ):
             plain: Callable[..., Any] = pd.Timestamp.to_pydatetime
             if are_days(column):
                 plain = pd.Timestamp.date
             return [None if pd.isna(time) else plain(time) for time in column]
-    return [_excel_cell(value, row, place) for row, value in enumerate(_cells(column), start=1)]
+    return [
+        _excel_cell(value, row, place)
+        for row, value in enumerate(_cells(column), start=1)
+    ]
 
 
 def _excel_cell(value: Any, row: int, place: int) -> Any:

@@ -27,7 +27,13 @@ from jupyter_funcs.core.json_decoding import (
 from jupyter_funcs.core.text import clip, distinct, inert, quote, some
 from jupyter_funcs.core.warn import MissingRowsWarning, collect_warnings, warn, warn_all
 from jupyter_funcs.frames import chunks
-from jupyter_funcs.frames.columns import Table, are_objects, check_cells, frame_from, packed
+from jupyter_funcs.frames.columns import (
+    Table,
+    are_objects,
+    check_cells,
+    frame_from,
+    packed,
+)
 from jupyter_funcs.frames.dtypes import (
     DECLARED,
     Declared,
@@ -157,14 +163,22 @@ def _raise_error(envelope: JsonObject) -> None:
 
 
 def _is_bare_envelope(document: Any) -> bool:
-    return isinstance(document, dict) and bool(document) and document.keys() <= {"error", "body"}
+    return (
+        isinstance(document, dict)
+        and bool(document)
+        and document.keys() <= {"error", "body"}
+    )
 
 
 def _is_envelope(document: Any) -> bool:
     if not isinstance(document, dict):
         return False
     is_failure = isinstance(document.get("error"), str)  # with or without a body
-    return is_failure or {"error", "body"} <= document.keys() or _is_bare_envelope(document)
+    return (
+        is_failure
+        or {"error", "body"} <= document.keys()
+        or _is_bare_envelope(document)
+    )
 
 
 def decoded_text(value: Any, *, strict: bool) -> Any:
@@ -308,7 +322,9 @@ def to_frame(
     MissingRowsWarning
         A page says that there are more rows.
     """
-    return page_to_frame(reply, {}, schema=schema, strict=strict, lines=lines, envelope=envelope)
+    return page_to_frame(
+        reply, {}, schema=schema, strict=strict, lines=lines, envelope=envelope
+    )
 
 
 class _Notes(JsonObject):
@@ -354,7 +370,9 @@ class ListedReply:
                 for name, part, needed in parts
                 if not part.get("properties")
             },
-            objects=frozenset(name for name, part, _ in parts if part.get("properties")),
+            objects=frozenset(
+                name for name, part, _ in parts if part.get("properties")
+            ),
             notes={
                 name: notes
                 for name, part, _ in parts
@@ -378,7 +396,9 @@ class ListedReply:
             rows = rows.get(name)
         if rows is None:
             rows = []
-        is_found = self.path and isinstance(rows, list) and (not rows or are_objects(rows))
+        is_found = (
+            self.path and isinstance(rows, list) and (not rows or are_objects(rows))
+        )
         if is_found:
             return page_at(document, self.path, rows)
         return None
@@ -394,7 +414,9 @@ class ListedReply:
         if not self._is_listed(table, page, in_envelope=in_envelope):
             return table, {}
         named = dict(zip(table.names, table.columns, strict=True))
-        empty = {name for name in self.objects & named.keys() if named[name].kind == "null"}
+        empty = {
+            name for name in self.objects & named.keys() if named[name].kind == "null"
+        }
         if empty:
             for name in empty:
                 del named[name]
@@ -410,7 +432,9 @@ class ListedReply:
 
     def attrs(self, frame: pd.DataFrame) -> JsonObject:
         """Return what is said of the columns of a frame."""
-        notes = _Notes({name: self.notes[name] for name in frame.columns if name in self.notes})
+        notes = _Notes(
+            {name: self.notes[name] for name in frame.columns if name in self.notes}
+        )
         if notes:
             return {"columns": notes}
         return {}
@@ -447,7 +471,8 @@ def _sample(schema: JsonObject, levels: int) -> Any:
         return [dict.fromkeys(schema["items"].get("properties", [""]))]
     if kind == "object" and levels:
         return {
-            name: _sample(part, levels - 1) for name, part in schema.get("properties", {}).items()
+            name: _sample(part, levels - 1)
+            for name, part in schema.get("properties", {}).items()
         }
     if kind == "array":
         return [None]
@@ -461,7 +486,9 @@ def _parts(
     for name, part in row.get("properties", {}).items():
         is_required = needed and name in row.get("required", ())
         yield prefix + name, part, is_required
-        yield from _parts(part, f"{prefix}{name}.", needed=is_required and not part.get("nullable"))
+        yield from _parts(
+            part, f"{prefix}{name}.", needed=is_required and not part.get("nullable")
+        )
 
 
 def _listed(part: JsonObject, is_required: bool) -> Listed:  # noqa: FBT001  # as `_parts` yields it
@@ -527,7 +554,11 @@ class AllPages:
                 as_table(self._rows, self.size), self._first, in_envelope=False
             )
             frame = frame_of(table, {**kinds, **own})
-        about = {**_beside(self._first), **self.listed.attrs(frame), "pages": self.number}
+        about = {
+            **_beside(self._first),
+            **self.listed.attrs(frame),
+            "pages": self.number,
+        }
         frame.attrs["funcs"] = {"shape": "page", **about}
         if why_not_all:
             warn(
@@ -579,7 +610,9 @@ def page_to_frame(  # noqa: PLR0913  # what decides how a reply is read
             _warn_of_more(len(page.rows), more)
             attrs["more"] = more.word
         if declaration:
-            check_cells(table.rows, len({*own, *declaration.columns, *table.names}), len(reply))
+            check_cells(
+                table.rows, len({*own, *declaration.columns, *table.names}), len(reply)
+            )
             frame = declaration.frame(table, own)
             attrs |= {"shape": declaration.shape, **declaration.attrs}
         else:
@@ -623,7 +656,9 @@ def _long(reply: bytes | str) -> Any:
     with collect_warnings(warned):
         body = chunks.read_long(reply)
     # `data` may also be a key of a single record.
-    if not (isinstance(body, Table) or (body and (is_split(body) or _declaration(body)))):
+    if not (
+        isinstance(body, Table) or (body and (is_split(body) or _declaration(body)))
+    ):
         return None  # read again by the plain path, with its own warnings
     warn_all(warned)
     return body
@@ -643,9 +678,13 @@ class _Declaration:
             table = replace(table, names=list(self.columns))
         frame = frame_of(table, {**self.readable(), **own})
         keys = [key for key in self.keys if key in frame.columns]
-        values = chain.from_iterable(frame[key] for key in keys if frame[key].dtype == object)
+        values = chain.from_iterable(
+            frame[key] for key in keys if frame[key].dtype == object
+        )
         # A MultiIndex can't hold lists and objects.
-        if not keys or (len(keys) > 1 and any(isinstance(value, list | dict) for value in values)):
+        if not keys or (
+            len(keys) > 1 and any(isinstance(value, list | dict) for value in values)
+        ):
             return frame
         frame = frame.set_index(keys)
         if keys == ["index"]:  # pandas' name for an unnamed index
@@ -694,9 +733,16 @@ def _declaration(body: Any) -> _Declaration | None:
     return _Declaration("schema", columns, [], attrs)
 
 
-def _table_schema(fields: list[JsonObject], keys: Any, attrs: JsonObject) -> _Declaration:
-    kinds = {str(column.get("name") or ""): str(column.get("type", "any")) for column in fields}
-    columns = {name: Declared(_TABLE_TYPES.get(kind, kind)) for name, kind in kinds.items()}
+def _table_schema(
+    fields: list[JsonObject], keys: Any, attrs: JsonObject
+) -> _Declaration:
+    kinds = {
+        str(column.get("name") or ""): str(column.get("type", "any"))
+        for column in fields
+    }
+    columns = {
+        name: Declared(_TABLE_TYPES.get(kind, kind)) for name, kind in kinds.items()
+    }
     names = [key for key in as_list(keys) if isinstance(key, str)]
     return _Declaration("table", columns, [*dict.fromkeys(names)], attrs)
 
@@ -723,7 +769,10 @@ def frame_of(table: Table, declared: Mapping[str, Declared]) -> pd.DataFrame:
     named = list(zip(table.names, table.columns, strict=True))
     # Declared columns first, in the declared order and with absent ones, then the others.
     place = {name: position for position, name in enumerate(declared)}
-    named += [(name, packed([None] * table.rows)) for name in declared.keys() - set(table.names)]
+    named += [
+        (name, packed([None] * table.rows))
+        for name in declared.keys() - set(table.names)
+    ]
     named.sort(key=lambda column: place.get(column[0], len(place)))
     names = distinct([name for name, _ in named], "{}.{}", 1)
     arrays = {}

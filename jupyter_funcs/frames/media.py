@@ -18,7 +18,14 @@ import numpy as np
 from jupyter_funcs.core.errors import TRY_AGAIN, ProtocolError
 from jupyter_funcs.core.json_decoding import is_compressed
 from jupyter_funcs.core.text import clip, inert, replace_surrogates, size_text
-from jupyter_funcs.frames.columns import Column, Table, check_cells, objects, packed, texts_dtype
+from jupyter_funcs.frames.columns import (
+    Column,
+    Table,
+    check_cells,
+    objects,
+    packed,
+    texts_dtype,
+)
 from jupyter_funcs.frames.frame import UNLISTED, ListedReply, frame_of, to_frame
 from jupyter_funcs.frames.pages import Page
 
@@ -40,7 +47,8 @@ _KINDS = {
 }
 # What separates the cells of CSV, by its media type.
 _CSV = {"text/csv": ",", "application/csv": ",", "text/tab-separated-values": "\t"}
-PARTS = "application/vnd.jupyter-funcs.parts"  # what a source makes of a reply of several texts and files
+# What a source makes of a reply of several texts and files.
+PARTS = "application/vnd.jupyter-funcs.parts"
 _TEXTS = re.compile(r"text/.*|.*[/+](xml|yaml|javascript)")
 _CHARSET = re.compile(r"charset=\"?([\w-]+)", re.IGNORECASE)
 # Numbers that are written as JSON writes them; `007` is a code.
@@ -109,7 +117,11 @@ def media_to_frame(reply: bytes, media_type: str) -> pd.DataFrame:
 
 
 def _cell(value: Any, kind: str) -> pd.DataFrame:
-    column = packed([value]) if isinstance(value, str) else Column("object", objects([value]))
+    column = (
+        packed([value])
+        if isinstance(value, str)
+        else Column("object", objects([value]))
+    )
     frame = frame_of(Table("text", ["Result"], [column], 1), {})
     frame.attrs["funcs"] = {
         "shape": "text" if isinstance(value, str) else "file",
@@ -131,7 +143,9 @@ def _rows(text: str, kind: str, size: int) -> pd.DataFrame:
     try:
         names, *rows = csv.reader(io.StringIO(text), delimiter=_CSV[kind], strict=True)
     except (ValueError, csv.Error) as error:
-        raise ProtocolError(f"The reply is not valid CSV: {error}.", TRY_AGAIN) from error
+        raise ProtocolError(
+            f"The reply is not valid CSV: {error}.", TRY_AGAIN
+        ) from error
     width = max(map(len, rows), default=len(names))
     check_cells(len(rows), width, size)
     names += [f"column {place + 1}" for place in range(len(names), width)]
@@ -166,7 +180,10 @@ def stream_to_frame(reply: bytes, listed: ListedReply = UNLISTED) -> pd.DataFram
     table = Table("records", read.column_names, columns, len(read))
     table, kinds = listed.fitted(table, Page(table), in_envelope=True)
     frame = frame_of(table, kinds)
-    frame.attrs["funcs"] = {"shape": "records" if len(frame) else "empty", **listed.attrs(frame)}
+    frame.attrs["funcs"] = {
+        "shape": "records" if len(frame) else "empty",
+        **listed.attrs(frame),
+    }
     return frame
 
 
@@ -180,12 +197,16 @@ def _read(reply: bytes) -> pa.Table:
     schema = pa.ipc.read_schema(first)
     if unknown := (set(map(str, schema.types)) or {"no columns"}) - _KINDS.keys():
         raise ValueError(f"it has {', '.join(unknown)}.")
-    if any(batch.type != "record batch" or is_compressed(batch.metadata) for batch in batches):
+    if any(
+        batch.type != "record batch" or is_compressed(batch.metadata)
+        for batch in batches
+    ):
         raise ValueError("it is compressed.")  # a few bytes may be gigabytes
     table = pa.Table.from_batches(
         [pa.ipc.read_record_batch(batch, schema) for batch in batches], schema
     )
-    check_cells(len(table), table.num_columns, len(reply))  # columns may share their bytes
+    # Columns may share their bytes.
+    check_cells(len(table), table.num_columns, len(reply))
     table.validate(full=True)
     return table
 
@@ -200,4 +221,6 @@ def _column(values: pa.ChunkedArray) -> Column:
         return Column(kind, texts_dtype().__from_arrow__(array))
     if kind not in {"int", "bool"}:
         return Column(kind, np.array(array))  # a copy, which can be written to
-    return Column(kind, np.array(array.fill_null(0 if kind == "int" else False)), missing)
+    return Column(
+        kind, np.array(array.fill_null(0 if kind == "int" else False)), missing
+    )

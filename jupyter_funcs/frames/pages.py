@@ -57,7 +57,17 @@ _ABOUT = _PAGING | {
     "warnings",
 }
 _LINKS = {"_links", "link", "links"}
-_PLAIN = {"etag", "kind", "object", "ok", "previous", "prev", "requestid", "status", "success"}
+_PLAIN = {
+    "etag",
+    "kind",
+    "object",
+    "ok",
+    "previous",
+    "prev",
+    "requestid",
+    "status",
+    "success",
+}
 _USUAL = {
     "content",
     "data",
@@ -150,8 +160,9 @@ def _page_in(document: JsonObject) -> Page:
 def is_about(name: str) -> bool:
     """Return whether a member tells of a page, and nothing else of it."""
     word = plain(name)
-    return word in _ABOUT | _TOTALS | _SIZES | _PAGES | _PAGE | _OFFSETS | _MORE | _PLAIN or bool(
-        _NEXT.fullmatch(word)
+    return (
+        word in _ABOUT | _TOTALS | _SIZES | _PAGES | _PAGE | _OFFSETS | _MORE | _PLAIN
+        or bool(_NEXT.fullmatch(word))
     )
 
 
@@ -176,11 +187,17 @@ def _page_at(
     return Page(rows, _without(document, path), others, path)
 
 
-def _objects(document: JsonObject, path: Path = ()) -> Iterator[tuple[Path, JsonObject]]:
+def _objects(
+    document: JsonObject, path: Path = ()
+) -> Iterator[tuple[Path, JsonObject]]:
     """Yield a document and the objects in it that may have its rows."""
     yield path, document
     for name, value in document.items():
-        if isinstance(value, dict) and len(path) + 1 < DEEPEST and not is_mapping(value):
+        if (
+            isinstance(value, dict)
+            and len(path) + 1 < DEEPEST
+            and not is_mapping(value)
+        ):
             yield from _objects(value, (*path, name))
 
 
@@ -197,18 +214,26 @@ def _lists(document: JsonObject) -> Iterator[tuple[Path, list[Any]]]:
 def _tables(document: JsonObject) -> Iterator[tuple[Path, list[Any]]]:
     """Yield the lists of lists beside which there is a list of the names of their columns, as objects."""
     for path, parent in _objects(document):
-        lists = {name: value for name, value in parent.items() if isinstance(value, list)}
+        lists = {
+            name: value for name, value in parent.items() if isinstance(value, list)
+        }
         by_width = {len(names): names for names in map(_names, lists.values()) if names}
         for name, rows in lists.items():
-            [width, *others] = set(map(len, rows)) if set(map(type, rows)) == {list} else {0}
+            [width, *others] = (
+                set(map(len, rows)) if set(map(type, rows)) == {list} else {0}
+            )
             if not others and (names := by_width.get(width)):
-                yield (*path, name), [dict(zip(names, row, strict=True)) for row in rows]
+                yield (
+                    (*path, name),
+                    [dict(zip(names, row, strict=True)) for row in rows],
+                )
 
 
 def _names(values: list[Any]) -> list[Any]:
     """Return a list of different texts, or of objects with such names; else nothing."""
     names = [
-        value.get("name", value.get("id")) if isinstance(value, dict) else value for value in values
+        value.get("name", value.get("id")) if isinstance(value, dict) else value
+        for value in values
     ]
     is_named = set(map(type, names)) == {str} and len(set(names)) == len(names)
     return names if is_named else []
@@ -235,11 +260,17 @@ def _series(document: Any) -> list[JsonObject]:
     rows: list[JsonObject] = []
     with suppress(AttributeError, IndexError, KeyError, TypeError, ValueError):
         dimensions = document["structure"]["dimensions"]
-        for series in (own for data in document["dataSets"] for own in data["series"].items()):
+        for series in (
+            own for data in document["dataSets"] for own in data["series"].items()
+        ):
             fixed = _values(dimensions["series"], series[0])
             for key, observed in series[1]["observations"].items():
                 rows.append(
-                    {**fixed, **_values(dimensions["observation"], key), "value": observed[0]}
+                    {
+                        **fixed,
+                        **_values(dimensions["observation"], key),
+                        "value": observed[0],
+                    }
                 )
     return rows
 
@@ -247,7 +278,8 @@ def _series(document: Any) -> list[JsonObject]:
 def _values(dimensions: list[Any], key: str) -> JsonObject:
     places = map(int, key.split(":"))
     return {
-        own["id"]: own["values"][place]["id"] for own, place in zip(dimensions, places, strict=True)
+        own["id"]: own["values"][place]["id"]
+        for own, place in zip(dimensions, places, strict=True)
     }
 
 
@@ -270,7 +302,9 @@ def _chosen(document: Values, lists: dict[Path, list[Any]]) -> Path | None:
 def _speaks(document: Values, path: Path) -> bool:
     """Return whether a document says how many rows there are, or whether there are more."""
     words = {plain(word) for word, _ in _signs(document, path)}
-    return not words.isdisjoint(_TOTALS | _MORE | _LAST) or any(map(_NEXT.fullmatch, words))
+    return not words.isdisjoint(_TOTALS | _MORE | _LAST) or any(
+        map(_NEXT.fullmatch, words)
+    )
 
 
 def _is_about(path: Path) -> bool:
@@ -289,9 +323,13 @@ def _is_alone(document: Values, but: Collection[Path]) -> bool:
 
 def _empty(document: Values, lists: dict[Path, list[Any]]) -> Path | None:
     """Return which list are the rows, of which there are none."""
-    empty = [path for path, values in lists.items() if not values and not _is_about(path)]
+    empty = [
+        path for path, values in lists.items() if not values and not _is_about(path)
+    ]
     likely = [path for path in empty if plain(path[-1]) in _USUAL] or empty
-    is_clear = len(likely) == 1 and len(empty) == len(lists) and _is_alone(document, likely)
+    is_clear = (
+        len(likely) == 1 and len(empty) == len(lists) and _is_alone(document, likely)
+    )
     return likely[0] if is_clear else None
 
 
@@ -364,7 +402,15 @@ _TOTALS = {
     "totalrows",
     "totalsize",
 }
-_PAGES = {"lastpage", "nbpages", "numpages", "pagecount", "pages", "pagestotal", "totalpages"}
+_PAGES = {
+    "lastpage",
+    "nbpages",
+    "numpages",
+    "pagecount",
+    "pages",
+    "pagestotal",
+    "totalpages",
+}
 _PAGE = {"currentpage", "page", "pagenumber"}
 _OFFSETS = {"from", "offset", "skip", "start", "startat"}
 _SIZES = {"hitsperpage", "itemsperpage", "limit", "pagesize", "perpage", "size"}
@@ -414,18 +460,26 @@ def _signs(beside: Values, path: Path = ()) -> Iterator[tuple[str, Any]]:
         if isinstance(value, bool):
             if word in _MORE | _LAST:
                 yield name, value
-        elif _NEXT.fullmatch(word) and not (word == "cursor" and isinstance(value, dict)):
+        elif _NEXT.fullmatch(word) and not (
+            word == "cursor" and isinstance(value, dict)
+        ):
             yield name, value
         elif isinstance(value, dict):
             yield from _signs_inside(name, value, path)
         elif name in _LINKS:
             links = only(list, value)
-            yield from (("next", link) for link in links if only(dict, link).get("rel") == "next")
+            yield from (
+                ("next", link)
+                for link in links
+                if only(dict, link).get("rel") == "next"
+            )
         elif (number := _number(value)) is not None:
             yield name, number
 
 
-def _signs_inside(name: str, value: JsonObject, path: Path) -> Iterator[tuple[str, Any]]:
+def _signs_inside(
+    name: str, value: JsonObject, path: Path
+) -> Iterator[tuple[str, Any]]:
     word = plain(name)
     if word == "total":
         yield name, value.get("value")
@@ -446,11 +500,18 @@ def _signs_in(headers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
         yield "next", links.get("next", "")
     if "x-next-page" in headers:
         yield "next-page", headers["x-next-page"]
-    for name, word in (("x-total-count", "total"), ("x-total-pages", "pages"), ("x-page", "page")):
+    for name, word in (
+        ("x-total-count", "total"),
+        ("x-total-pages", "pages"),
+        ("x-page", "page"),
+    ):
         if headers.get(name, "").isdecimal():
             yield word, int(headers[name])
     if extent := _EXTENT.fullmatch(headers.get("content-range", "")):
-        yield "more", extent["total"] == "*" or int(extent["end"]) + 1 < int(extent["total"])
+        yield (
+            "more",
+            extent["total"] == "*" or int(extent["end"]) + 1 < int(extent["total"]),
+        )
     elif headers.get(STATUS) == str(HTTPStatus.PARTIAL_CONTENT.value):
         yield "more", True
 

@@ -38,7 +38,11 @@ _JSON = "object of JSON"
 _BYTES = "object of bytes"
 _DECIMALS = "object of decimals"
 # What reads the objects of a kind.
-_OBJECTS: dict[str, Callable[[Any], Any]] = {_JSON: json.loads, _BYTES: bytes, _DECIMALS: Decimal}
+_OBJECTS: dict[str, Callable[[Any], Any]] = {
+    _JSON: json.loads,
+    _BYTES: bytes,
+    _DECIMALS: Decimal,
+}
 _CATEGORY = "category "
 _OF_JSON = {dict, list, str, int, float, bool, type(None)}
 _INDEX = "__index_{}__"
@@ -61,7 +65,9 @@ class Layout:
 
     def select(self, names: Collection[str]) -> Layout:
         """Return the layout of some of the columns."""
-        return Layout(tuple(column for column in self.columns if column[0] in names), self.index)
+        return Layout(
+            tuple(column for column in self.columns if column[0] in names), self.index
+        )
 
     @property
     def names(self) -> list[str]:
@@ -83,7 +89,9 @@ def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, pd.RangeIndex]:
     if isinstance(index, pd.RangeIndex):
         rows = index
     else:
-        levels = {_INDEX.format(at): index.get_level_values(at) for at in range(index.nlevels)}
+        levels = {
+            _INDEX.format(at): index.get_level_values(at) for at in range(index.nlevels)
+        }
     titles: list[Any] = list(index.names)
     if not set(map(type, titles)) <= {str, type(None)}:
         raise NotStorableError("the name of its index is not a string")
@@ -94,7 +102,8 @@ def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, pd.RangeIndex]:
     columns = {name: bare[name] for name in names} | levels
     encoded = {name: _encoded(name, column) for name, column in columns.items()}
     kinds = {name: kind for name, (kind, _) in encoded.items()}
-    named = tuple(zip(titles, map(kinds.pop, levels), strict=False))  # without levels, none
+    # Without levels, none.
+    named = tuple(zip(titles, map(kinds.pop, levels), strict=False))
     table = pa.table({name: array for name, (_, array) in encoded.items()})
     return table, Layout(tuple(kinds.items()), named), rows
 
@@ -105,7 +114,8 @@ def from_arrow(
     """Return the frames stored in a table, given where each one starts."""
     levels = [(_INDEX.format(at), kind) for at, (_, kind) in enumerate(layout.index)]
     columns = {
-        name: _decoded(kind, table.column(name)) for name, kind in (*layout.columns, *levels)
+        name: _decoded(kind, table.column(name))
+        for name, kind in (*layout.columns, *levels)
     }
     whole = frame_from(columns, pd.RangeIndex(table.num_rows))
     if levels:
@@ -141,7 +151,8 @@ def _is_of_arrow(values: Series | pd.Index[Any]) -> bool:
     if isinstance(dtype, pd.DatetimeTZDtype):
         return dtype.unit != "s"
     return isinstance(
-        values.array, pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray
+        values.array,
+        pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray,
     )
 
 
@@ -264,7 +275,9 @@ class Segment:
         for frame, about in zip(frames, attrs, strict=True):
             if about:
                 frame.attrs["funcs"] = about
-        return {result.key: frame for result, frame in zip(results, frames, strict=True)}
+        return {
+            result.key: frame for result, frame in zip(results, frames, strict=True)
+        }
 
     def tables(
         self, positions: Sequence[int]
@@ -281,12 +294,18 @@ class Segment:
         """Return the rows of some results, the row at which each starts, and their attrs."""
         with open_regular(self.path) as file:
             # On no thread of Arrow's: one that still holds what it read from Python as the interpreter ends aborts it.
-            parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
+            parquet = pq.ParquetFile(
+                file, page_checksum_verification=True, pre_buffer=False
+            )
             attrs = _unsealed(parquet.metadata.metadata[_ATTRS])
             table = parquet.read_row_groups(list(positions), columns, use_threads=False)
         starts = [*accumulate((self.results[at].count for at in positions), initial=0)]
         # Without the footer, which would end up in the schema of the next file.
-        return table.replace_schema_metadata(), starts[:-1], [attrs[at] for at in positions]
+        return (
+            table.replace_schema_metadata(),
+            starts[:-1],
+            [attrs[at] for at in positions],
+        )
 
 
 class OpenSegment:
@@ -331,12 +350,15 @@ class OpenSegment:
             "results": list(map(astuple, self.results)),
         }
         # Attrs are separate, because finding a result doesn't need them.
-        self.parquet.add_key_value_metadata({_FOOTER: _sealed(footer), _ATTRS: _sealed(self.attrs)})
+        self.parquet.add_key_value_metadata(
+            {_FOOTER: _sealed(footer), _ATTRS: _sealed(self.attrs)}
+        )
         self.parquet.close()
         finish(self.file, self.path.with_suffix(DONE))
 
     def discard(self) -> None:
-        self.parquet.is_open = False  # otherwise its finalizer writes a footer to the closed file
+        # Otherwise its finalizer writes a footer to the closed file.
+        self.parquet.is_open = False
         with suppress(OSError):
             self.file.close()
         remove(self.path)

@@ -28,12 +28,15 @@ NO_VALUE = "(none)"  # the category of rows without one
 _PANDAS = Coded(pd, "pd")
 FRAME = "\0"  # its variable in the code of a column, until that has a name
 _LONGEST_NAME = 200
-_MOST_VALUES = 100_000  # a dimension with more values names single rows, and takes seconds
+# A dimension with more values names single rows, and takes seconds.
+_MOST_VALUES = 100_000
 _LONGEST_VALUE = 1000  # a dimension with longer values holds texts
 _LARGEST = 1e150  # beyond it, the range of an axis overflows a float
 _LARGEST_TO_SUM = 1e12  # sums of larger integers may overflow
 # A quick check before parsing millions of texts.
-_LIKE_A_DATE = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9:.,]+(Z|[+-][0-9:]+)?)?)?")
+_LIKE_A_DATE = re.compile(
+    r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9:.,]+(Z|[+-][0-9:]+)?)?)?"
+)
 _PERIOD_FIRST = re.compile(
     r"(?i)(?:[FC]?(?P<part>[QH][1-4])|FY)[ _/-]?(?:FY|CY)?'?(?P<year>[0-9]{4}|[0-9]{2})[AE]?"
 )
@@ -90,7 +93,16 @@ _NOT_ADDITIVE = _SHARE | {
         "rank",
         "balance",
     ),
-    *("cardholder", "cardholders", "customer", "customers", "user", "users", "unique", "distinct"),
+    *(
+        "cardholder",
+        "cardholders",
+        "customer",
+        "customers",
+        "user",
+        "users",
+        "unique",
+        "distinct",
+    ),
 }
 
 
@@ -168,7 +180,9 @@ def read(frame: pd.DataFrame, about: str, most: int) -> list[ChartColumn]:
     taken = np.flatnonzero(kinds.groupby(kinds).cumcount() < most)
     columns = [_column(frame.iloc[:, int(at)].reset_index(drop=True)) for at in taken]
     facts = frame.attrs.get("funcs", {}).get("columns", {})
-    ratios = {name for name, about_it in facts.items() if about_it.get("adds_up") is False}
+    ratios = {
+        name for name, about_it in facts.items() if about_it.get("adds_up") is False
+    }
     columns = [
         replace(column, additive=column.additive and column.name not in ratios)
         for column in columns
@@ -188,7 +202,9 @@ def are_days(times: Series) -> bool:
 def has_labels(frame: pd.DataFrame) -> bool:
     """Return whether the index holds more than row numbers."""
     index = frame.index
-    return index.nlevels > 1 or index.name is not None or not is_integer_dtype(index.dtype)
+    return (
+        index.nlevels > 1 or index.name is not None or not is_integer_dtype(index.dtype)
+    )
 
 
 def words(name: object) -> list[str]:
@@ -218,8 +234,11 @@ def is_growth(name: object) -> bool:
 
 def adds_up(name: object) -> bool:
     """Return whether the numbers of a column with this name can be summed."""
-    is_picked = str(name).endswith(("(first)", "(last)"))  # one value of each group of a pivot
-    return not is_picked and not is_growth(name) and _NOT_ADDITIVE.isdisjoint(words(name))
+    # One value of each group of a pivot.
+    is_picked = str(name).endswith(("(first)", "(last)"))
+    return (
+        not is_picked and not is_growth(name) and _NOT_ADDITIVE.isdisjoint(words(name))
+    )
 
 
 def is_to_date(name: object) -> bool:
@@ -229,7 +248,10 @@ def is_to_date(name: object) -> bool:
 
 def is_in_percent(name: object, about: str) -> bool:
     """Return whether growth is in percent already, by the column's name or the function's description."""
-    return bool(_IN_PERCENT.search(f"{name} {about}")) and "fraction" not in about.casefold()
+    return (
+        bool(_IN_PERCENT.search(f"{name} {about}"))
+        and "fraction" not in about.casefold()
+    )
 
 
 def is_fraction(column: Series, name: object, about: str = "") -> bool:
@@ -290,7 +312,9 @@ def _time(name: str, values: Coded) -> ChartColumn:
             local = values.dt.tz_convert(zone).dt.tz_localize(None)
         values = local
         note = f"Times are those of {zone}."
-    return ChartColumn(name, Role.TIME, values.value.astype("datetime64[us]"), values.code, note)
+    return ChartColumn(
+        name, Role.TIME, values.value.astype("datetime64[us]"), values.code, note
+    )
 
 
 def _number(name: str, values: Coded) -> ChartColumn:
@@ -316,7 +340,9 @@ def _mixed(name: str, values: Coded) -> ChartColumn:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | Decimal | np.number) and not isinstance(value, bool)
+    return isinstance(value, int | float | Decimal | np.number) and not isinstance(
+        value, bool
+    )
 
 
 def as_float(value: Any) -> float:
@@ -340,12 +366,16 @@ def _measure(name: str, values: Coded, skipped: int = 0) -> ChartColumn:
         percent = is_fraction(present, name)
     else:
         percent = (
-            not whole and not _SHARE.isdisjoint(words(name)) and bool(present.abs().max() <= 1)
+            not whole
+            and not _SHARE.isdisjoint(words(name))
+            and bool(present.abs().max() <= 1)
         )
     note = ""
     if skipped:
         note = f"{skipped:,} of the values of {name} can't be drawn as numbers."
-    return ChartColumn(name, Role.MEASURE, values.value, values.code, note, adds_up(name), percent)
+    return ChartColumn(
+        name, Role.MEASURE, values.value, values.code, note, adds_up(name), percent
+    )
 
 
 def _text(name: str, values: Coded) -> ChartColumn:
@@ -364,7 +394,9 @@ def _named(name: str, values: Coded) -> ChartColumn:
     """Return a column of categories: periods in order of time, others by name."""
     if values.value.nunique() > _MOST_VALUES:
         return _nothing(name, values)
-    of_time = not is_numeric_dtype(values.value.dtype) or not _CALENDAR.isdisjoint(words(name)[-1:])
+    of_time = not is_numeric_dtype(values.value.dtype) or not _CALENDAR.isdisjoint(
+        words(name)[-1:]
+    )
     if infer_dtype(values.value, skipna=True) != "string":
         values = values.astype("string")
     shown = values.value.astype("category")

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_funcs.core.errors import ProtocolError
 from jupyter_funcs.core.text import quote
-from jupyter_funcs.frames.columns import Column, Table, are_objects, check_cells, packed, spread
+from jupyter_funcs.frames.columns import (
+    Column,
+    Table,
+    are_objects,
+    check_cells,
+    packed,
+    spread,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence, Sized
@@ -44,7 +51,8 @@ def _from_object(value: JsonObject, size: int) -> Table:
     numbers = _numbers(value)
     if _all(dict, value.values()):
         return _from_objects(value, numbers, size)
-    if are_objects(value.values()) and numbers is not None:  # rows or columns, some of them null
+    # Rows or columns, some of them null.
+    if are_objects(value.values()) and numbers is not None:
         return _from_object({key: row or {} for key, row in value.items()}, size)
     if _all(list, value.values()):
         return _from_lists(value)
@@ -81,7 +89,10 @@ def _from_values(values: list[Any], shape: str = "list") -> Table:
 
 
 def _from_records(
-    rows: Sequence[JsonObject], size: int, shape: str = "records", labels: Column | None = None
+    rows: Sequence[JsonObject],
+    size: int,
+    shape: str = "records",
+    labels: Column | None = None,
 ) -> Table:
     names: list[str] = []
     parts = []
@@ -113,7 +124,9 @@ def _flat(
     for name, where, values in parts:
         if are_objects(values):
             some = where if all(values) else [*compress(where, values)]
-            yield from _flat([value for value in values if value], some, f"{prefix}{name}.")
+            yield from _flat(
+                [value for value in values if value], some, f"{prefix}{name}."
+            )
         else:
             yield prefix + name, where, packed(values)
 
@@ -140,10 +153,14 @@ def _from_rows(rows: list[list[Any]], size: int) -> Table:
     check_cells(len(rows), width, size)
     if _is_sparse(rows, width):
         parts = _transposed(enumerate(map(enumerate, rows)))
-        columns = [spread(packed(values), places, len(rows)) for _, places, values in parts]
+        columns = [
+            spread(packed(values), places, len(rows)) for _, places, values in parts
+        ]
     else:
         columns = [packed(column) for column in zip_longest(*rows)]
-    return Table("rows", [str(place) for place in range(len(columns))], columns, len(rows))
+    return Table(
+        "rows", [str(place) for place in range(len(columns))], columns, len(rows)
+    )
 
 
 def _from_lists(value: dict[str, list[Any]]) -> Table:
@@ -154,7 +171,9 @@ def _from_lists(value: dict[str, list[Any]]) -> Table:
                 f"Column {quote(first)} has {len(values):,} values and column {quote(name)} has {len(column):,}.",
                 f"An object of lists is read by column. {_TELL}",
             )
-    return Table("lists", list(value), [packed(column) for column in value.values()], len(values))
+    return Table(
+        "lists", list(value), [packed(column) for column in value.values()], len(values)
+    )
 
 
 def _from_columns(value: dict[str, JsonObject], size: int) -> Table:
@@ -168,7 +187,9 @@ def _from_columns(value: dict[str, JsonObject], size: int) -> Table:
     return Table("columns", list(value), columns, len(keys), labels)
 
 
-def _places(column: Collection[str], keys: list[str], place: dict[str, int]) -> Sequence[int]:
+def _places(
+    column: Collection[str], keys: list[str], place: dict[str, int]
+) -> Sequence[int]:
     if [*column] == keys:
         return range(len(keys))
     return [place[key] for key in column]
@@ -192,22 +213,28 @@ def is_split(value: JsonObject) -> bool:
 
 
 def _from_split(value: JsonObject, size: int) -> Table:
-    names = [name if isinstance(name, str) else _label(name) for name in value["columns"]]
+    names = [
+        name if isinstance(name, str) else _label(name) for name in value["columns"]
+    ]
     table = value["data"]
     if isinstance(table, list):
         for row, cells in enumerate(table):
             if len(cells) != len(names):
                 raise ProtocolError(
-                    f"Row {row:,} has {len(cells):,} values for {len(names):,} columns.", _TELL
+                    f"Row {row:,} has {len(cells):,} values for {len(names):,} columns.",
+                    _TELL,
                 )
         table = _from_rows(table, size)
     columns = table.columns or [packed([])] * len(names)
     if len(columns) != len(names):
-        raise ProtocolError(f"Row 0 has {len(columns):,} values for {len(names):,} columns.", _TELL)
+        raise ProtocolError(
+            f"Row 0 has {len(columns):,} values for {len(names):,} columns.", _TELL
+        )
     if "index" not in value:
         return Table("split", names, columns, table.rows)
     labels = [
-        _label(label) if isinstance(label, dict | list) else label for label in value["index"]
+        _label(label) if isinstance(label, dict | list) else label
+        for label in value["index"]
     ]
     if len(labels) != table.rows:
         raise ProtocolError(

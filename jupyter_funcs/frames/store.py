@@ -71,12 +71,15 @@ class Segments:
         self._lock = threading.Lock()
         self._segments: dict[str, Segment] = {}  # by file name
         self._ignored: set[str] = set()
-        self._index: dict[str, tuple[Segment, int]] = {}  # where the newest result of each key is
+        # Where the newest result of each key is.
+        self._index: dict[str, tuple[Segment, int]] = {}
         remove_abandoned(self._paths(UNDONE))
 
     def find(self, keys: Iterable[str]) -> dict[str, StoredResult]:
         """Return the entries of the results that exist, by key."""
-        return {key: segment.results[at] for key, (segment, at) in self.locate(keys).items()}
+        return {
+            key: segment.results[at] for key, (segment, at) in self.locate(keys).items()
+        }
 
     def locate(self, keys: Iterable[str]) -> dict[str, tuple[Segment, int]]:
         """Return the file and row group of the results that exist, by key."""
@@ -90,7 +93,9 @@ class Segments:
         frames: dict[str, pd.DataFrame] = {}
         for _ in range(2):  # another process may merge files meanwhile
             wanted: defaultdict[Segment, list[int]] = defaultdict(list)
-            for segment, at in self.locate(key for key in keys if key not in frames).values():
+            for segment, at in self.locate(
+                key for key in keys if key not in frames
+            ).values():
                 wanted[segment].append(at)
             for segment, positions in wanted.items():
                 frames |= self._read(segment, sorted(positions), columns)
@@ -156,7 +161,8 @@ class Segments:
                 for table, result, attrs in segment.tables(newest):
                     writer.put(segment.layout, table, result, attrs)
             writer.close()
-        except BROKEN:  # another process is merging them too, or the disk is full: leave them
+        except BROKEN:
+            # Another process is merging them too, or the disk is full: leave them.
             writer.discard()
             return
         for segment in segments:
@@ -171,21 +177,30 @@ class Segments:
             with self._lock:
                 self._ignore(segment.path, error)
                 self._replace(
-                    {name: other for name, other in self._segments.items() if other is not segment}
+                    {
+                        name: other
+                        for name, other in self._segments.items()
+                        if other is not segment
+                    }
                 )
             return {}
 
     def _by_age(self) -> list[Segment]:
         self._refresh()
         return sorted(
-            self._segments.values(), key=lambda segment: (segment.newest, segment.path.name)
+            self._segments.values(),
+            key=lambda segment: (segment.newest, segment.path.name),
         )
 
     def _refresh(self) -> dict[str, tuple[Segment, int]]:
         """Look for new and removed files, and return where each result is."""
         with self._lock:
             paths = {path.name: path for path in self._paths(DONE)}
-            segments = {name: segment for name, segment in self._segments.items() if name in paths}
+            segments = {
+                name: segment
+                for name, segment in self._segments.items()
+                if name in paths
+            }
             for name in paths.keys() - segments.keys() - self._ignored:
                 try:
                     segments[name] = open_segment(paths[name])
@@ -201,7 +216,10 @@ class Segments:
         for segment in segments.values():
             for at, result in enumerate(segment.results):
                 other = index.get(result.key)
-                if other is None or other[0].results[other[1]].written <= result.written:
+                if (
+                    other is None
+                    or other[0].results[other[1]].written <= result.written
+                ):
                     index[result.key] = segment, at
         self._segments = segments
         self._index = index
@@ -252,15 +270,21 @@ class SegmentWriter:
         except (NotStorableError, pa.ArrowException, TypeError, ValueError):
             return False
         if contains(
-            table, [*layout.names, json.dumps([attrs, rows.name, layout.index])], self.forbidden()
+            table,
+            [*layout.names, json.dumps([attrs, rows.name, layout.index])],
+            self.forbidden(),
         ):
             return False
         with self._lock:
-            result = StoredResult(key, time.time(), len(rows), rows.start, rows.step, rows.name)
+            result = StoredResult(
+                key, time.time(), len(rows), rows.start, rows.step, rows.name
+            )
             self.put(layout, table, result, attrs)
         return True
 
-    def put(self, layout: Layout, table: pa.Table, result: StoredResult, attrs: JsonObject) -> None:
+    def put(
+        self, layout: Layout, table: pa.Table, result: StoredResult, attrs: JsonObject
+    ) -> None:
         """Write a table as it is stored in a file of this layout."""
         with self._discarding():
             if layout not in self._open:

@@ -59,7 +59,9 @@ class Listing(pd.DataFrame):
         if self.empty:
             return inert(self.nothing)
         texts = [[str(name), *column] for name, column in self._inert().items()]
-        table = table_text(texts, [_is_number(dtype) for dtype in self.dtypes], terminal_width())
+        table = table_text(
+            texts, [_is_number(dtype) for dtype in self.dtypes], terminal_width()
+        )
         if hidden := self._hidden():
             return f"{hidden}\n{table}"
         return table
@@ -72,7 +74,9 @@ class Listing(pd.DataFrame):
     def _inert(self) -> pd.DataFrame:
         shown = self.tail(self.latest or len(self))
         # As objects, because `map` of pandas 2 turns nullable integers into floats.
-        texts = [column.astype(object).map(_text_of(column)) for _, column in shown.items()]
+        texts = [
+            column.astype(object).map(_text_of(column)) for _, column in shown.items()
+        ]
         return pd.concat(texts, axis="columns").astype(object).rename(columns=_text)
 
 
@@ -116,18 +120,25 @@ def terminal_width() -> int:
     return _DEFAULT_WIDTH
 
 
-def table_text(columns: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> str:
+def table_text(
+    columns: Sequence[Sequence[str]], right: Sequence[bool], width: int
+) -> str:
     """Return a table as lines of at most `width` characters, unless there are too many columns."""
     widths = _widths(columns, width - len(_GAP) * (len(columns) - 1))
     alignments = [str.rjust if at_right else str.ljust for at_right in right]
     lines = []
     for row in zip(*columns, strict=True):
         cells = [
-            [text] if len(text) <= size else textwrap.wrap(text, size, break_on_hyphens=False)
+            [text]
+            if len(text) <= size
+            else textwrap.wrap(text, size, break_on_hyphens=False)
             for text, size in zip(row, widths, strict=True)
         ]
         for parts in zip_longest(*cells, fillvalue=""):
-            aligned = (align(*cell) for align, *cell in zip(alignments, parts, widths, strict=True))
+            aligned = (
+                align(*cell)
+                for align, *cell in zip(alignments, parts, widths, strict=True)
+            )
             lines.append(_GAP.join(aligned).rstrip())
     return "\n".join(lines)
 
@@ -149,6 +160,9 @@ def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
         widths[at] -= 1
     for _ in range(min(width, sum(whole)) - sum(widths)):
         # As many lines as the longest text takes; those that fit on one can't take fewer.
-        lines = [size / place * (place < size) for size, place in zip(whole, widths, strict=True)]
+        lines = [
+            size / place * (place < size)
+            for size, place in zip(whole, widths, strict=True)
+        ]
         widths[lines.index(max(lines))] += 1
     return widths

@@ -35,7 +35,8 @@ _SMALL = {
     "vs",
 }
 _SPELLED = {
-    word.casefold(): word for word in ("FQ", "ID", "IDs", "KPI", "KPIs", "SKU", "SKUs", "YoY")
+    word.casefold(): word
+    for word in ("FQ", "ID", "IDs", "KPI", "KPIs", "SKU", "SKUs", "YoY")
 }
 
 
@@ -79,14 +80,20 @@ def declared(python: Any) -> list[inspect.Parameter]:
         parameters = inspect.signature(python).parameters.values()
     except (ValueError, TypeError):  # of some functions written in C
         raise TypeError("it has no signature") from None
-    return [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
+    return [
+        parameter
+        for parameter in parameters
+        if parameter.kind is not parameter.VAR_KEYWORD
+    ]
 
 
 def evaluated(parameter: inspect.Parameter, python: Any) -> inspect.Parameter:
     """Return a parameter whose annotation isn't a text; raises anything if that can't be evaluated."""
     if parameter.annotation is parameter.empty:
         return parameter
-    return parameter.replace(annotation=evaluated_annotation(parameter.annotation, python))
+    return parameter.replace(
+        annotation=evaluated_annotation(parameter.annotation, python)
+    )
 
 
 def evaluated_annotation(annotation: Any, python: Any) -> Any:
@@ -110,14 +117,21 @@ def documented(python: Any) -> Documented:
             parsed = docstring_parser.parse(text)
             for param in parsed.params:
                 about = (_line(param.type_name), _line(param.description))
-                params |= {name.strip(" *"): about for name in param.arg_name.split(",")}
+                params |= {
+                    name.strip(" *"): about for name in param.arg_name.split(",")
+                }
             gap = "\n"
             if parsed.blank_after_short_description:
                 gap = "\n\n"
-            text = f"{parsed.short_description or ''}{gap}{parsed.long_description or ''}"
+            text = (
+                f"{parsed.short_description or ''}{gap}{parsed.long_description or ''}"
+            )
     paragraphs = map(_line, text.split("\n\n"))
     return Documented(
-        "\n\n".join(line for line in paragraphs if line and not line.startswith(">>> ")), params
+        "\n\n".join(
+            line for line in paragraphs if line and not line.startswith(">>> ")
+        ),
+        params,
     )
 
 
@@ -151,7 +165,9 @@ def called(
     return items
 
 
-def _passed(parameters: Sequence[Parameter], values: Values) -> tuple[list[Any], dict[str, Any]]:
+def _passed(
+    parameters: Sequence[Parameter], values: Values
+) -> tuple[list[Any], dict[str, Any]]:
     """Return the arguments by position and by keyword."""
     several = [own.name for own in parameters if own.passing == "VAR_POSITIONAL"]
     rest = [item for name in several for item in values.get(name, ())]
@@ -159,7 +175,9 @@ def _passed(parameters: Sequence[Parameter], values: Values) -> tuple[list[Any],
     if rest:
         by_position.add("POSITIONAL_OR_KEYWORD")
     positional = [
-        values.get(own.name, own.default) for own in parameters if own.passing in by_position
+        values.get(own.name, own.default)
+        for own in parameters
+        if own.passing in by_position
     ]
     named = {
         own.name: values[own.name]

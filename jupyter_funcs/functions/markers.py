@@ -61,8 +61,13 @@ class ListedBy:
     @property
     def sentence(self) -> str:
         """How a description says it, as in *Use function 'Get Panels' to get list of available panels*."""
-        values = self.values or self.function.removeprefix("Get ").removeprefix("List ").lower()
-        return f"Use function {quoted(self.function)} to get list of available {values}."
+        values = (
+            self.values
+            or self.function.removeprefix("Get ").removeprefix("List ").lower()
+        )
+        return (
+            f"Use function {quoted(self.function)} to get list of available {values}."
+        )
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,8 @@ class Options:
         The values, or a function that returns them from the engine's reference data: ``Options(stores)``.
     """
 
-    __is_annotated_types_grouped_metadata__ = True  # so that pydantic reads what `__iter__` yields
+    # So that pydantic reads what `__iter__` yields.
+    __is_annotated_types_grouped_metadata__ = True
 
     values: Texts
 
@@ -129,7 +135,9 @@ class AtLeastOne:
     def __init__(self, *names: str) -> None:
         object.__setattr__(self, "names", names)
 
-    def __call__(self, _values: Values, names: frozenset[str], _reference: Any) -> Messages:
+    def __call__(
+        self, _values: Values, names: frozenset[str], _reference: Any
+    ) -> Messages:
         """Return the errors of a call with the arguments `given`, by argument name."""
         if names.intersection(self.names):
             return {}

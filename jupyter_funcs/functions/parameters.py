@@ -74,7 +74,12 @@ _NAMES = {
     bool: "'Yes' or 'No'",
     date: "a date (YYYY-MM-DD)",
 }
-_JSON_NAMES = {bool: "true or false", list: "a list", dict: "an object", NoneType: "null"}
+_JSON_NAMES = {
+    bool: "true or false",
+    list: "a list",
+    dict: "an object",
+    NoneType: "null",
+}
 _FORMATS = {float: ["Must be a number."], date: ["Format is YYYY-MM-DD."]}
 _WHOLE = re.compile(r"(?a)0|-?[1-9]\d{0,17}")
 # What an integer column of a database can hold.
@@ -133,7 +138,9 @@ class Parameter:
         adapter = structure = None
         if kind not in _NAMES or not by_type.keys() <= _MARKERS:
             kind = object
-            adapter, structure, is_json = _read_annotation(name, annotation, default, item)
+            adapter, structure, is_json = _read_annotation(
+                name, annotation, default, item
+            )
             many = many and not is_json
         _check_markers(name, kind, item, by_type)
         parameter = cls(
@@ -264,7 +271,11 @@ class Parameter:
         elif self.bounds:
             limits = {"minimum": self.bounds.low, "maximum": self.bounds.high}
             # JSON has no infinity, and its numbers may be read as 64 bits.
-            schema |= {name: limit for name, limit in limits.items() if abs(limit) <= _INT64.high}
+            schema |= {
+                name: limit
+                for name, limit in limits.items()
+                if abs(limit) <= _INT64.high
+            }
         if self.needs_text and "" not in options:
             schema["minLength"] = 1
         return schema
@@ -285,7 +296,9 @@ class Parameter:
         if options:
             sentences.append(f"Options are {quoted_list(options)}.")
         if self.bounds:
-            sentences.append(f"Must be at least {self.bounds.low} and at most {self.bounds.high}.")
+            sentences.append(
+                f"Must be at least {self.bounds.low} and at most {self.bounds.high}."
+            )
         sentences += _FORMATS.get(self.type, [])
         if self.type is object and not self.many and _types(self.structure) <= _JSON:
             sentences.append("Must be JSON.")
@@ -304,7 +317,9 @@ class Parameter:
             return True
         if typed:
             left_out = value == "" and self.needs_text
-            return left_out or (value is None and self.default is None and not self.required)
+            return left_out or (
+                value is None and self.default is None and not self.required
+            )
         return all(map(self._is_blank, as_list(value)))
 
     def _is_blank(self, value: Any) -> bool:
@@ -314,11 +329,15 @@ class Parameter:
             or (isinstance(value, str) and value.isspace() and not self._keeps_blanks)
         )
 
-    def read(self, value: Any, reference: Any, *, typed: bool = False) -> tuple[Any, list[str]]:
+    def read(
+        self, value: Any, reference: Any, *, typed: bool = False
+    ) -> tuple[Any, list[str]]:
         """Return a value of the first wire, or of typed JSON, as a Python value, and what is wrong with it."""
         if self.is_absent(value, typed=typed):
             if self.required:
-                return None, [" ".join([f"{self.name} is required.", *self._limits(reference)])]
+                return None, [
+                    " ".join([f"{self.name} is required.", *self._limits(reference)])
+                ]
             return self.default, []
         if value is None and self.nullable:
             return None, []
@@ -336,7 +355,11 @@ class Parameter:
         return self._alone(read), errors
 
     def _read_items(
-        self, items: list[Any], options: Sequence[str], spelt: Mapping[str, str], reference: Any
+        self,
+        items: list[Any],
+        options: Sequence[str],
+        spelt: Mapping[str, str],
+        reference: Any,
     ) -> tuple[list[Any], list[str]]:
         read = []
         errors: list[str] = []
@@ -380,11 +403,19 @@ class Parameter:
         reason = errors[0]
         if self.many or _types(self.structure) <= _JSON:
             reason = errors[-1]
-        wrong = reason.errors(include_url=False, include_context=False, include_input=False)
-        return None, [f"{self.name} is not valid{_reason(part)}." for part in wrong[:_MAX_ERRORS]]
+        wrong = reason.errors(
+            include_url=False, include_context=False, include_input=False
+        )
+        return None, [
+            f"{self.name} is not valid{_reason(part)}." for part in wrong[:_MAX_ERRORS]
+        ]
 
     def _read_item(
-        self, value: Any, options: Sequence[str], spelt: Mapping[str, str], reference: Any
+        self,
+        value: Any,
+        options: Sequence[str],
+        spelt: Mapping[str, str],
+        reference: Any,
     ) -> Any:
         if isinstance(value, bool) and spelt.keys() == {"yes", "no"}:
             value = _spelled(value)
@@ -412,11 +443,17 @@ class Parameter:
         try:
             value = _parsed(self.type, text)
         except ValueError:
-            raise ValueError(f"must be {_NAMES[self.type]}, not {quoted(text)}.") from None
+            raise ValueError(
+                f"must be {_NAMES[self.type]}, not {quoted(text)}."
+            ) from None
         is_long = self.type is int and not _INT64.low <= value <= _INT64.high
-        if is_long or (self.bounds and not self.bounds.low <= value <= self.bounds.high):
+        if is_long or (
+            self.bounds and not self.bounds.low <= value <= self.bounds.high
+        ):
             bounds = self.bounds or _INT64
-            raise ValueError(f"must be between {bounds.low} and {bounds.high}, not {quoted(text)}.")
+            raise ValueError(
+                f"must be between {bounds.low} and {bounds.high}, not {quoted(text)}."
+            )
         return value
 
     def _matched(self, text: str, reference: Any) -> str:
@@ -436,7 +473,8 @@ def described(
     from pydantic.json_schema import GenerateJsonSchema
 
     class DecimalSchemas(GenerateJsonSchema):
-        def decimal_schema(self, schema: Any) -> JsonObject:  # else the same as that of float | str
+        # Else the same as that of float | str.
+        def decimal_schema(self, schema: Any) -> JsonObject:
             number = super().decimal_schema(schema)["anyOf"][0]
             return {**number, "type": ["number", "string"], "format": "decimal"}
 
@@ -444,7 +482,9 @@ def described(
     schema = adapter.json_schema(by_alias=by_alias, schema_generator=DecimalSchemas)
     with suppress(Exception):  # the default may be of another type
         if default is not ABSENT and default is not None:
-            schema["default"] = adapter.dump_python(default, mode="json", warnings=False)
+            schema["default"] = adapter.dump_python(
+                default, mode="json", warnings=False
+            )
     return adapter, schema
 
 
@@ -528,9 +568,14 @@ def _parsed(kind: type, text: str) -> Any:
         raise ValueError(text)
     if kind is int and "." in text and text.endswith("0"):
         text = text.rstrip("0").removesuffix(".")  # as spreadsheets write whole numbers
-    read: dict[type, Callable[[str], Any]] = {bool: "Yes".__eq__, date: date.fromisoformat}
+    read: dict[type, Callable[[str], Any]] = {
+        bool: "Yes".__eq__,
+        date: date.fromisoformat,
+    }
     value = read.get(kind, kind)(text)
-    if (kind is float and not math.isfinite(value)) or (kind is date and str(value) != text):
+    if (kind is float and not math.isfinite(value)) or (
+        kind is date and str(value) != text
+    ):
         raise ValueError(text)
     return value
 
@@ -540,7 +585,9 @@ def _unwrapped(annotation: Any) -> tuple[Any, list[Any], bool]:
     if get_origin(annotation) is Annotated:
         inner, markers, nullable = _unwrapped(annotation.__origin__)
         return inner, [*markers, *annotation.__metadata__], nullable
-    nullable = get_origin(annotation) in (Union, UnionType) and NoneType in get_args(annotation)
+    nullable = get_origin(annotation) in (Union, UnionType) and NoneType in get_args(
+        annotation
+    )
     if nullable and len(get_args(annotation)) == 2:
         inner = next(part for part in get_args(annotation) if part is not NoneType)
         return *_unwrapped(inner)[:2], nullable
@@ -584,4 +631,6 @@ def _check_markers(name: str, kind: Any, item: Any, markers: Collection[type]) -
             f"Parameter {name} takes {_NAMES.get(kind, 'JSON')}, but Between needs a number."
         )
     if Options in markers and kind is object:
-        raise TypeError(f"Parameter {name} takes JSON, but Options needs text or a number.")
+        raise TypeError(
+            f"Parameter {name} takes JSON, but Options needs text or a number."
+        )

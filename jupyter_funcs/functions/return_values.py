@@ -45,7 +45,9 @@ _STREAMS = {AsyncGenerator, AsyncIterable, AsyncIterator, Iterator}
 def returned(python: Any) -> JsonObject | None:
     """Return the schema of what a callable is annotated to return; nothing if that isn't JSON."""
     with suppress(Exception):  # annotations may be anything, and fail in any way
-        annotation = evaluated_annotation(inspect.signature(python).return_annotation, python)
+        annotation = evaluated_annotation(
+            inspect.signature(python).return_annotation, python
+        )
         if annotation in (ABSENT, type(None)):
             return None
         if get_origin(annotation) in _STREAMS:
@@ -86,7 +88,9 @@ def _table(value: Any) -> Any:  # noqa: PLR0911 - one per kind of table
     """Return what is a table by its own type, else None."""
     if is_expression(value):
         return value.as_table().to_pyarrow()
-    if callable(getattr(type(value), "to_undirected", None)) and hasattr(type(value), "edges"):
+    if callable(getattr(type(value), "to_undirected", None)) and hasattr(
+        type(value), "edges"
+    ):
         return _edges(value)
     if isinstance(value, _of_pandas("DataFrame")):
         return value
@@ -124,7 +128,10 @@ def _edges(graph: Any) -> pd.DataFrame:
     import pandas as pd
 
     ends = ["source", "target"]
-    rows = [dict(zip(ends, edge, strict=False)) | edge[-1] for edge in graph.edges(data=True)]
+    rows = [
+        dict(zip(ends, edge, strict=False)) | edge[-1]
+        for edge in graph.edges(data=True)
+    ]
     return pd.DataFrame(rows, columns=None if rows else ends)
 
 
@@ -135,10 +142,18 @@ def _joined(parts: dict[Any, Any], *, is_tuple: bool = False) -> Any:
     ):  # scikit-learn's name for the data with its target
         return parts["frame"]
     tables = {
-        str(name): table for name, part in parts.items() if (table := _table(part)) is not None
+        str(name): table
+        for name, part in parts.items()
+        if (table := _table(part)) is not None
     }
-    frames = [part for part in parts.values() if isinstance(part, _of_pandas("DataFrame"))]
-    are_arrays = is_tuple and len(tables) == len(parts) and len({*map(len, tables.values())}) == 1
+    frames = [
+        part for part in parts.values() if isinstance(part, _of_pandas("DataFrame"))
+    ]
+    are_arrays = (
+        is_tuple
+        and len(tables) == len(parts)
+        and len({*map(len, tables.values())}) == 1
+    )
     if not frames and not are_arrays:
         return None
     import pandas as pd
@@ -153,10 +168,14 @@ def _side_by_side(tables: JsonObject, index: Any) -> Any:
     """Return tables of the same rows as one; where names of columns are equal, with those of the tables."""
     import pandas as pd
 
-    columns = [(part, column) for part, table in tables.items() for column in table.columns]
+    columns = [
+        (part, column) for part, table in tables.items() for column in table.columns
+    ]
     names = [part if column == SCALAR else column for part, column in columns]
     if len({*names}) < len(names):
-        names = [part if column == SCALAR else f"{part} {column}" for part, column in columns]
+        names = [
+            part if column == SCALAR else f"{part} {column}" for part, column in columns
+        ]
     whole = pd.concat([table.set_axis(index) for table in tables.values()], axis=1)
     return whole.set_axis(names, axis=1)
 
@@ -164,16 +183,24 @@ def _side_by_side(tables: JsonObject, index: Any) -> Any:
 def _has_rows_of(table: pd.DataFrame, index: Any) -> bool:
     """Tell whether a table has these rows, or only their number."""
     return len(table) == len(index) and (
-        table.index.equals(index) or table.index.equals(table.reset_index(drop=True).index)
+        table.index.equals(index)
+        or table.index.equals(table.reset_index(drop=True).index)
     )
 
 
 def _record(value: Any) -> Any:
     """Return a named tuple, dataclass or model of pydantic as a dictionary; anything else as it is."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: part for name, part in value._asdict().items() if not name.startswith("_")}
+        return {
+            name: part
+            for name, part in value._asdict().items()
+            if not name.startswith("_")
+        }
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return {
+            field.name: getattr(value, field.name)
+            for field in dataclasses.fields(value)
+        }
     if hasattr(type(value), "model_dump"):
         return value.model_dump()
     return value
@@ -224,7 +251,9 @@ def lost_text(count: int) -> str:
 def plain(value: Any) -> Any:
     """Return a value of a type that msgspec knows; raises `TypeError` if there is none."""
     for kind in type(value).__mro__:
-        if convert := _CONVERTERS.get(f"{kind.__module__.partition('.')[0]}.{kind.__name__}"):
+        if convert := _CONVERTERS.get(
+            f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+        ):
             return convert(value)
     record = _record(value)
     if record is not value:

@@ -13,7 +13,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.catalog.fields import part_named, with_parts
-from jupyter_funcs.core.line import QUOTES, Namespace, Values, in_double_quotes, read_value
+from jupyter_funcs.core.line import (
+    QUOTES,
+    Namespace,
+    Values,
+    in_double_quotes,
+    read_value,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -34,7 +40,9 @@ _MARKS = re.compile(r"#[^\n]*|[()\[\]{},]|\"\"\"|'''|[\"']")
 # The content of a string, by its quotes: up to the closing ones, the end of the line, or the end of the text.
 _STRINGS = {
     **{quote: re.compile(rf"(?s)(?:\\.|[^{quote}\\\n])*+") for quote in "'\""},
-    **{quote * 3: re.compile(rf"(?s)(?:\\.|(?!{quote * 3})[^\\])*+") for quote in "'\""},
+    **{
+        quote * 3: re.compile(rf"(?s)(?:\\.|(?!{quote * 3})[^\\])*+") for quote in "'\""
+    },
 }
 
 
@@ -52,7 +60,9 @@ class Offer(NamedTuple):
         begin = without_quote(self.typed).casefold()
         for text in self.texts:
             folded = without_quote(text).casefold()
-            if folded.startswith(begin) or folded.replace(r"\\", "\\").startswith(begin):
+            if folded.startswith(begin) or folded.replace(r"\\", "\\").startswith(
+                begin
+            ):
                 yield text
 
 
@@ -76,7 +86,9 @@ class Quoting(NamedTuple):
     def offer(self, typed: str, values: Iterable[str], after: str, kind: str) -> Offer:
         """Offer values, written in place of what was typed."""
         return Offer(
-            typed, filter(None, (self._written(value, typed, after) for value in values)), kind
+            typed,
+            filter(None, (self._written(value, typed, after) for value in values)),
+            kind,
         )
 
     def _written(self, value: str, typed: str, after: str) -> str | None:
@@ -108,7 +120,9 @@ class WrittenCall(NamedTuple):
     arguments: Mapping[str, str]
     namespace: Namespace
 
-    def offer_values(self, name: str, typed: str, after: str, quoting: Quoting = IN_LINE) -> Offer:
+    def offer_values(
+        self, name: str, typed: str, after: str, quoting: Quoting = IN_LINE
+    ) -> Offer:
         """Offer the values of one more argument, by its name."""
         if typed.startswith("$"):
             return offer_variables(typed, self.namespace)
@@ -131,7 +145,9 @@ class WrittenCall(NamedTuple):
 
 def offer_variables(typed: str, names: Iterable[str]) -> Offer:
     return Offer(
-        typed, sorted(f"${name}" for name in names if not name.startswith("_")), "variable"
+        typed,
+        sorted(f"${name}" for name in names if not name.startswith("_")),
+        "variable",
     )
 
 
@@ -140,7 +156,11 @@ def data_frames(namespace: Namespace) -> Values:
     pandas = sys.modules.get("pandas")  # without it there is no DataFrame
     if pandas is None:
         return {}
-    return {name: value for name, value in namespace.items() if isinstance(value, pandas.DataFrame)}
+    return {
+        name: value
+        for name, value in namespace.items()
+        if isinstance(value, pandas.DataFrame)
+    }
 
 
 def find_function(session: Session | None, name: str) -> RemoteFunction | None:
@@ -162,7 +182,10 @@ def remaining_fields(
     function: RemoteFunction, arguments: Iterable[str], after: str = ""
 ) -> list[Field]:
     """Return the fields without an argument yet, and the parts of objects, each after the other parts of its object."""
-    fields = [field_named(function, name) for name in (*arguments, *_ARGUMENT_NAME.findall(after))]
+    fields = [
+        field_named(function, name)
+        for name in (*arguments, *_ARGUMENT_NAME.findall(after))
+    ]
     taken = {field.steps for field in fields if field}
     begun = {steps[:end] for steps in taken for end in range(1, len(steps))}
     left = [
@@ -183,16 +206,23 @@ def name_in_line(field: Field) -> str:
 
 
 def known_values(
-    function: RemoteFunction, name: str, arguments: Mapping[str, Any], items: Collection[Any]
+    function: RemoteFunction,
+    name: str,
+    arguments: Mapping[str, Any],
+    items: Collection[Any],
 ) -> list[str] | None:
     """Return the values of a field that are known and not among the items; `None` if there is no such field."""
     field = field_named(function, name)
     if field is None:
         return None
-    return [value for value in _values(function, field, arguments) if value not in items]
+    return [
+        value for value in _values(function, field, arguments) if value not in items
+    ]
 
 
-def _values(function: RemoteFunction, field: Field, arguments: Mapping[str, Any]) -> list[str]:
+def _values(
+    function: RemoteFunction, field: Field, arguments: Mapping[str, Any]
+) -> list[str]:
     """Return the options of a field, else the values that its source listed, else its default."""
     if field.options:
         return list(field.options)
@@ -243,7 +273,7 @@ class PartialCode:
             at = match.end()
             if mark in _STRINGS:
                 content = _STRINGS[mark].match(before, at)
-                assert content is not None  # it may be empty
+                assert content is not None
                 at = content.end()
                 if at == len(before):
                     self.string = match.start()
@@ -314,7 +344,9 @@ class PartialCode:
             index -= 1
         return index
 
-    def arguments(self, read: Callable[[str], re.Match[str] | None]) -> Arguments | None:
+    def arguments(
+        self, read: Callable[[str], re.Match[str] | None]
+    ) -> Arguments | None:
         """Return the arguments around the cursor; `read` finds the name and the value of one. `None` after one."""
         index = self._outermost_list()
         levels = [self.parts(at) for at in range(index, 0)]
@@ -325,8 +357,14 @@ class PartialCode:
             name = argument["name"]
             last = argument["value"]
         *lists, at_cursor = [last, *(parts[-1] for parts in levels[1:])]
-        is_list = name is not None and all(text.lstrip().startswith("[") for text in lists)
+        is_list = name is not None and all(
+            text.lstrip().startswith("[") for text in lists
+        )
         if at_cursor.lstrip() != self.typed or (lists and not is_list):
             return None
-        arguments = {match["name"]: match["value"] for match in filter(None, map(read, before))}
-        return Arguments(index, levels[0], arguments, name, levels[-1][:-1] if lists else [])
+        arguments = {
+            match["name"]: match["value"] for match in filter(None, map(read, before))
+        }
+        return Arguments(
+            index, levels[0], arguments, name, levels[-1][:-1] if lists else []
+        )

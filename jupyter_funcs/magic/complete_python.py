@@ -59,7 +59,9 @@ def in_python(code: PartialCode, namespace: Namespace) -> Offer | None:
     if isinstance(owner, _PanelMethod):
         if arguments.name is None and len(arguments.parts) == 1:
             return _offer_functions(owner.session, code)
-        owner = find_function(owner.session, str(_literal(arguments.parts[0], namespace)))
+        owner = find_function(
+            owner.session, str(_literal(arguments.parts[0], namespace))
+        )
     return _in_call(owner, arguments, code, namespace)
 
 
@@ -73,7 +75,9 @@ def _in_call(
         return None
     if not isinstance(owner, RemoteFunction):
         return None
-    before = {name: _literal(text, namespace) for name, text in arguments.before.items()}
+    before = {
+        name: _literal(text, namespace) for name, text in arguments.before.items()
+    }
     items = [_literal(text, namespace) for text in arguments.items]
     values = known_values(owner, arguments.name, before, items)
     if values is None:
@@ -81,24 +85,32 @@ def _in_call(
     return _strings(code, values, "value")
 
 
-def _offer_names(owner: Any, arguments: Collection[str], code: PartialCode) -> Offer | None:
+def _offer_names(
+    owner: Any, arguments: Collection[str], code: PartialCode
+) -> Offer | None:
     if isinstance(owner, RemoteFunction):
         left = remaining_fields(owner, arguments, code.after.partition(")")[0])
         names = [field.identifier for field in left if not field.inside]
     elif isinstance(owner, CallOptions):
-        names = [option.name for option in fields(owner) if option.name not in arguments]
+        names = [
+            option.name for option in fields(owner) if option.name not in arguments
+        ]
     else:
         return None
     return Offer(code.typed, [f"{name}=" for name in names], "param")
 
 
 def _offer_functions(session: Session, code: PartialCode) -> Offer:
-    return _strings(code, (function.name for function in session.listed or ()), "function")
+    return _strings(
+        code, (function.name for function in session.listed or ()), "function"
+    )
 
 
 def _strings(code: PartialCode, values: Iterable[str], kind: str) -> Offer:
     """Offer values as string literals; at letters without quotes, others may also offer variables."""
-    quoting = Quoting(escape=lambda value, end: value.replace("\\", r"\\").replace(end, rf"\{end}"))
+    quoting = Quoting(
+        escape=lambda value, end: value.replace("\\", r"\\").replace(end, rf"\{end}")
+    )
     in_quotes = code.typed[:1] in {"'", '"'}
     offered = quoting.offer(code.typed, values, code.after, kind)
     return offered._replace(alone=in_quotes or not code.typed, only=in_quotes)

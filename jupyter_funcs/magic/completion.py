@@ -13,7 +13,11 @@ import sys
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from IPython.core.completer import CompletionContext, SimpleCompletion, SimpleMatcherResult
+from IPython.core.completer import (
+    CompletionContext,
+    SimpleCompletion,
+    SimpleMatcherResult,
+)
 
 from jupyter_funcs.core.guide import TOPICS
 from jupyter_funcs.core.line import (
@@ -52,7 +56,10 @@ _LINE = re.compile(r"\s*+(?:[^%=#'\"]+=\s*)?%funcs\s(?P<line>.*)")
 _CELL = re.compile(r"(?s)\s*%%funcs\s(?P<line>[^\n]*)(?P<body>\n.*)?")
 _LONGEST_CODE = 20_000  # before the cursor; a call that began earlier isn't completed
 _WITH_A_VALUE = {
-    spelling for name, option in OPTIONS.items() if option.value for spelling in name.split("/")
+    spelling
+    for name, option in OPTIONS.items()
+    if option.value
+    for spelling in name.split("/")
 }
 _TAKE_A_VARIABLE = {"--to", "--executor"}
 # In a body of JSON.
@@ -72,13 +79,18 @@ def complete(context: CompletionContext, sessions: Sessions) -> SimpleMatcherRes
             return {"completions": []}
         fitting = filter(str.isprintable, offered.fitting())
         completions = [
-            SimpleCompletion(text, type=offered.kind) for text in islice(fitting, context.limit)
+            SimpleCompletion(text, type=offered.kind)
+            for text in islice(fitting, context.limit)
         ]
     except Exception:  # noqa: BLE001  # a traceback at Tab is worse than no completion
         return {"completions": []}
     if not completions and offered.only:
         # IPython obeys `suppress` only if there is a completion: an empty one hides Python's names.
-        return {"completions": [SimpleCompletion("")], "matched_fragment": "", "suppress": True}
+        return {
+            "completions": [SimpleCompletion("")],
+            "matched_fragment": "",
+            "suppress": True,
+        }
     return {
         "completions": completions,
         "matched_fragment": offered.typed,
@@ -96,9 +108,9 @@ def _offered(context: CompletionContext, sessions: Sessions) -> Offer | None:
     if match := _CELL.fullmatch(before):
         if match["body"] is None:
             return _in_line(match["line"], line[column:], sessions, is_cell=True)
-        return (_in_body(match["line"], match["body"][1:], after, sessions) or NOTHING)._replace(
-            only=True
-        )
+        return (
+            _in_body(match["line"], match["body"][1:], after, sessions) or NOTHING
+        )._replace(only=True)
     if match := _LINE.fullmatch(line[:column]):
         return _in_line(match["line"], line[column:], sessions)
     # Before this module is imported there is no session to complete.
@@ -151,43 +163,59 @@ class PartialLine(NamedTuple):
         tables = []
         if self.words[:1] == ["sweep"]:
             tables = [word for word in words if is_table(word)]
-        name, arguments = name_and_arguments([word for word in words if word not in tables])
+        name, arguments = name_and_arguments(
+            [word for word in words if word not in tables]
+        )
         matches = map(NAME_AND_VALUE.fullmatch, arguments)
         values = {unquoted(match["name"]): match["value"] for match in matches if match}
         return name, values, [table[1:] for table in tables]
 
 
-def _in_line(line: str, after: str, sessions: Sessions, *, is_cell: bool = False) -> Offer | None:
+def _in_line(
+    line: str, after: str, sessions: Sessions, *, is_cell: bool = False
+) -> Offer | None:
     """Offer what fits at the end of a line; None at an option's value, which others complete."""
     partial = PartialLine.read(line)
     if partial.option in _TAKE_A_VARIABLE and partial.typed.startswith("$"):
         return offer_variables(partial.typed, sessions.namespace)
     if partial.option and partial.option != "--profile":
         return None
-    return (_at_word(partial, after, sessions, is_cell=is_cell) or NOTHING)._replace(only=True)
+    return (_at_word(partial, after, sessions, is_cell=is_cell) or NOTHING)._replace(
+        only=True
+    )
 
 
-def _at_word(line: PartialLine, after: str, sessions: Sessions, *, is_cell: bool) -> Offer | None:
+def _at_word(
+    line: PartialLine, after: str, sessions: Sessions, *, is_cell: bool
+) -> Offer | None:
     if line.option:
         return _offer_profiles(line.typed, after)
     if line.typed.startswith("-"):
         taken = [
-            option for option in OPTIONS if not line.words or line.words[0] in taken_by(option)
+            option
+            for option in OPTIONS
+            if not line.words or line.words[0] in taken_by(option)
         ]
         spelt = chain.from_iterable(reversed(option.split("/")) for option in taken)
         return Offer(line.typed, spelt, "option")
     if not line.words:
-        names = [name for name in NAMES if not is_cell or subcommand(name).takes_arguments]
+        names = [
+            name for name in NAMES if not is_cell or subcommand(name).takes_arguments
+        ]
         return Offer(line.typed, names, "command")
     if line.words[0] in NAMES:
         return _after_subcommand(line, after, sessions)
     return None
 
 
-def _after_subcommand(line: PartialLine, after: str, sessions: Sessions) -> Offer | None:
+def _after_subcommand(
+    line: PartialLine, after: str, sessions: Sessions
+) -> Offer | None:
     name, *rest = line.words
     if name == "describe" or subcommand(name).takes.startswith("NAME"):
-        return _at_argument(sessions.for_tab(line.profile), line, after, sessions.namespace)
+        return _at_argument(
+            sessions.for_tab(line.profile), line, after, sessions.namespace
+        )
     if name == "lock":
         return _offer_functions(sessions.for_tab(line.profile), "", line.typed, after)
     if rest:
@@ -227,10 +255,14 @@ def _at_argument(
         return None
     if command == "sweep" and typed.startswith("$"):
         return offer_variables(typed, () if tables else data_frames(namespace))
-    return _at_parameter(WrittenCall(function, arguments, namespace), tables, typed, after)
+    return _at_parameter(
+        WrittenCall(function, arguments, namespace), tables, typed, after
+    )
 
 
-def _at_parameter(call: WrittenCall, tables: list[str], typed: str, after: str) -> Offer:
+def _at_parameter(
+    call: WrittenCall, tables: list[str], typed: str, after: str
+) -> Offer:
     """Offer the names of parameters that have no argument yet, or values after a name."""
     is_quoted = (
         typed[:1] in QUOTES and split_open(typed)[1] == 0
@@ -243,7 +275,10 @@ def _at_parameter(call: WrittenCall, tables: list[str], typed: str, after: str) 
         return call.offer_values(unquoted(argument["name"]), argument["value"], after)
     frames = data_frames(call.namespace)
     columns = [
-        str(column) for table in tables if table in frames for column in frames[table].columns
+        str(column)
+        for table in tables
+        if table in frames
+        for column in frames[table].columns
     ]
     fields = remaining_fields(call.function, [*call.arguments, *columns], after)
     if is_quoted:
@@ -251,7 +286,9 @@ def _at_parameter(call: WrittenCall, tables: list[str], typed: str, after: str) 
     return Offer(typed, [f"{name_in_line(field)}=" for field in fields], "param")
 
 
-def _offer_functions(session: Session | None, name: str, typed: str, after: str) -> Offer:
+def _offer_functions(
+    session: Session | None, name: str, typed: str, after: str
+) -> Offer:
     """Offer slugs, then names in quotes; or the rest of a name without quotes, after its first words."""
     if session is None or (catalog := session.listed) is None:
         return NOTHING
@@ -262,11 +299,15 @@ def _offer_functions(session: Session | None, name: str, typed: str, after: str)
             for function in catalog
             if function.name.casefold().startswith(begin)
         )
-        fitting = [rest for rest in rests if rest.casefold().startswith(typed.casefold())]
+        fitting = [
+            rest for rest in rests if rest.casefold().startswith(typed.casefold())
+        ]
         if fitting:
             return Offer(typed, fitting, "function")
         return NOTHING
-    quoted = Quoting().offer(typed, (function.name for function in catalog), after, "function")
+    quoted = Quoting().offer(
+        typed, (function.name for function in catalog), after, "function"
+    )
     if typed[:1] in QUOTES:
         return quoted
     return quoted._replace(texts=chain(catalog.slugs, quoted.texts))
@@ -284,7 +325,8 @@ def _in_body(line: str, before: str, after: str, sessions: Sessions) -> Offer | 
         return None
     if before.lstrip().startswith("{"):
         return _in_json(
-            WrittenCall(function, arguments, sessions.namespace), PartialCode(before, after)
+            WrittenCall(function, arguments, sessions.namespace),
+            PartialCode(before, after),
         )
     *above, typed = before.split("\n")
     rest, *below = after.split("\n")
@@ -298,7 +340,9 @@ def _in_body(line: str, before: str, after: str, sessions: Sessions) -> Offer | 
     key, colon, value = typed.partition(":")
     if not colon:
         fields = remaining_fields(function, arguments)
-        return Offer(key.lstrip(), [f"{name_in_line(field)}: " for field in fields], "param")
+        return Offer(
+            key.lstrip(), [f"{name_in_line(field)}: " for field in fields], "param"
+        )
     call = WrittenCall(function, arguments, sessions.namespace)
     return call.offer_values(unquoted(key.strip()), value.lstrip(), rest, _TO_LINE_END)
 
@@ -308,9 +352,10 @@ def _with_items_above(typed: str, above: list[str]) -> str:
     for at in range(len(above) - 1, -1, -1):
         value = above[at].partition(":")[2].strip()
         if value.startswith("["):
-            is_open = with_items_below(value, above[at + 1 :]) == (value, 0) and not value.endswith(
-                "]"
-            )
+            is_open = with_items_below(value, above[at + 1 :]) == (
+                value,
+                0,
+            ) and not value.endswith("]")
             items = filter(None, (line.strip().rstrip(",") for line in above[at:]))
             if is_open:
                 return ",".join([*items, typed.lstrip()]).replace("[,", "[", 1)
@@ -329,7 +374,9 @@ def _in_json(call: WrittenCall, code: PartialCode) -> Offer | None:
     if arguments.name is None:
         names = [*call.arguments, *arguments.before, *_KEYS.findall(code.after)]
         return _offer_keys(typed, code.after, remaining_fields(call.function, names))
-    before = {name: value for name, text in arguments.before.items() for value in _read(text)}
+    before = {
+        name: value for name, text in arguments.before.items() for value in _read(text)
+    }
     items = [*chain.from_iterable(map(_read, arguments.items))]
     values = known_values(call.function, arguments.name, call.values() | before, items)
     if values is None:
@@ -343,7 +390,9 @@ def _offer_keys(typed: str, after: str, fields: Iterable[Field]) -> Offer:
     closing = '": '
     if typed and after.startswith('"'):  # many editors close a quote themselves
         closing = ""
-    return Offer(typed, [f'"{_escaped(field.name)}{closing}' for field in fields], "param")
+    return Offer(
+        typed, [f'"{_escaped(field.name)}{closing}' for field in fields], "param"
+    )
 
 
 def _read(text: str) -> list[Any]:

@@ -8,7 +8,11 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.completer import CompletionContext, SimpleMatcherResult, context_matcher
+from IPython.core.completer import (
+    CompletionContext,
+    SimpleMatcherResult,
+    context_matcher,
+)
 from IPython.core.magic import no_var_expand
 from IPython.lib.pretty import _repr_pprint  # what prints a frame otherwise
 
@@ -39,7 +43,9 @@ class Extension:
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
         self._replaced: JsonObject = {}  # other magics of this name, by kind
-        self._printers: dict[tuple[str, str], Any] = {(_PLAIN, _DATASET): _print_dataset}
+        self._printers: dict[tuple[str, str], Any] = {
+            (_PLAIN, _DATASET): _print_dataset
+        }
         for name in (*_FRAMES, *_SERIES):
             self._printers[_PLAIN, name] = partial(self._print_result, (_PLAIN, name))
         for name in _FRAMES:
@@ -76,7 +82,11 @@ class Extension:
             return self._shells_inspect(name, *args, **options)
         except KeyError:
             session = None if self._state is None else self._state.connected()
-            if session is None or session.listed is None or name not in session.listed.slugs:
+            if (
+                session is None
+                or session.listed is None
+                or name not in session.listed.slugs
+            ):
                 raise
         import html  # compiles a long pattern
 
@@ -95,7 +105,9 @@ class Extension:
         self.unload()
         self._shell.events.register("post_run_cell", self._mask_typed_tokens)
         tables = self._shell.magics_manager.magics
-        self._replaced = {kind: tables[kind][_NAME] for kind in _KINDS if _NAME in tables[kind]}
+        self._replaced = {
+            kind: tables[kind][_NAME] for kind in _KINDS if _NAME in tables[kind]
+        }
         self._shell.magics_manager.register_function(self.funcs, "line_cell", _NAME)
         self._shell.Completer.custom_matchers.append(self.matcher)
         if self._shells_inspect is None:  # else somebody has wrapped ours
@@ -133,12 +145,16 @@ class Extension:
         for (kind, name), printer in self._printers.items():
             if self._formatter(kind).for_type(name) is printer:
                 self._formatter(kind).pop(name)
-                self._formatter(kind).for_type(name, self._replaced_printers.pop((kind, name)))
+                self._formatter(kind).for_type(
+                    name, self._replaced_printers.pop((kind, name))
+                )
 
     def _formatter(self, kind: str) -> Any:
         return self._shell.display_formatter.formatters[kind]  # type: ignore[union-attr]  # each shell has one
 
-    def _print_result(self, key: tuple[str, str], shown: Any, printer: Any, *more: Any) -> None:
+    def _print_result(
+        self, key: tuple[str, str], shown: Any, printer: Any, *more: Any
+    ) -> None:
         """Print a DataFrame or a Series; a result without characters that a terminal would act on or hide."""
         from jupyter_funcs.core.text import visible
 

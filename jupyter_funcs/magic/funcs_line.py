@@ -82,7 +82,8 @@ class Line:
             word.endswith("=") for word in words[:-1]
         ):
             raise ArgumentError(
-                "Write arguments without spaces around the =.", "For example: name=value."
+                "Write arguments without spaces around the =.",
+                "For example: name=value.",
             )
         for word in words:
             if word.startswith(_DASHES):
@@ -90,7 +91,9 @@ class Line:
                     f"{quote(word)} isn't an argument.",
                     "Options begin with two hyphens: --timeout.",
                 )
-        if any(word.endswith(",") for word in words[len(words) - len(arguments) - 1 : -1]):
+        if any(
+            word.endswith(",") for word in words[len(words) - len(arguments) - 1 : -1]
+        ):
             raise ArgumentError(
                 "Arguments are separated by spaces, not commas.",
                 "A list goes in brackets: [a, b]. Put quotes around a value that ends with a comma.",
@@ -99,7 +102,9 @@ class Line:
             hint = LIST_FUNCTIONS
             if arguments and "(" in arguments[0].partition("=")[0]:
                 hint = f"Leave out the parentheses: %funcs {self.subcommand} NAME name=value."
-            raise ArgumentError(f"%funcs {self.subcommand} needs a function's name.", hint)
+            raise ArgumentError(
+                f"%funcs {self.subcommand} needs a function's name.", hint
+            )
 
 
 def read_line(text: str, cell: str | None, sessions: Sessions) -> Line:
@@ -131,11 +136,13 @@ def _check_subcommand(line: Line) -> None:
     name = line.subcommand
     if line.words and not subcommand(name).takes:
         raise ArgumentError(
-            f"%funcs {name} takes no arguments.", f"Leave out {quote(' '.join(line.words))}."
+            f"%funcs {name} takes no arguments.",
+            f"Leave out {quote(' '.join(line.words))}.",
         )
     if line.cell is not None and not subcommand(name).takes_arguments:
         raise ArgumentError(
-            f"%%funcs {name} takes no cell body.", f"Write %funcs {name}, with a single %."
+            f"%%funcs {name} takes no cell body.",
+            f"Write %funcs {name}, with a single %.",
         )
 
 

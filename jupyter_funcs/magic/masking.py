@@ -31,7 +31,9 @@ _LITERAL = re.compile(
     rf"""(?i)((?<![\w-]){_NAMED}["']?\s*[=:]\s*[a-z]{{0,2}}["'])[^"'\n]+(["']?)"""
 )
 _BEARER = re.compile(r"(?i)(\bbearer\s+)[\w.~+/=-]+")
-_OTHER_OPTIONS = re.compile(r"(?<!\S)(?:(?:-o|--output|--timeout|--profile)(?:\s+|=)\S+|--?[\w-]+)")
+_OTHER_OPTIONS = re.compile(
+    r"(?<!\S)(?:(?:-o|--output|--timeout|--profile)(?:\s+|=)\S+|--?[\w-]+)"
+)
 _QUOTES = "'\"‘’“”"
 _REFUSED = (
     "This line contains a token, or what looks like one; %funcs takes none. "
@@ -57,14 +59,22 @@ def typed_secrets(line: str, cell: str | None) -> list[str]:
         for text in url.partition("://")[2].rpartition("@")[0].split(":", 1)
     ]
     bare = {secret.strip(_QUOTES) for secret in secrets}
-    return sorted((secret for secret in bare if len(secret) >= _SHORTEST), key=len, reverse=True)
+    return sorted(
+        (secret for secret in bare if len(secret) >= _SHORTEST), key=len, reverse=True
+    )
 
 
 def as_secrets(values: Values, typed: str) -> list[str]:
     """Return the arguments that are named like a token and whose text was typed."""
-    named = {value for name, value in values.items() if re.fullmatch(_NAMED, name, re.IGNORECASE)}
+    named = {
+        value
+        for name, value in values.items()
+        if re.fullmatch(_NAMED, name, re.IGNORECASE)
+    }
     return [
-        text for text in named if isinstance(text, str) and len(text) >= _SHORTEST and text in typed
+        text
+        for text in named
+        if isinstance(text, str) and len(text) >= _SHORTEST and text in typed
     ]
 
 
@@ -93,14 +103,17 @@ def masked_traceback(text: str) -> str:
     text = redacted_all(_JWT.sub(_MASK, text))
     text = _BEARER.sub(rf"\g<1>{_MASK}", _LITERAL.sub(rf"\g<1>{_MASK}\g<2>", text))
     return "\n".join(
-        line[: len(line) - len(line.lstrip(" "))] + inert(line) for line in text.split("\n")
+        line[: len(line) - len(line.lstrip(" "))] + inert(line)
+        for line in text.split("\n")
     )
 
 
 def mask_tokens_in_use(shell: Any, result: Any) -> None:
     """Mask the tokens in use that were typed in any cell so far, of which this result is the latest."""
     history = getattr(shell, "history_manager", None)
-    typed = "\n".join([*getattr(history, "input_hist_raw", ()), result.info.raw_cell or ""])
+    typed = "\n".join(
+        [*getattr(history, "input_hist_raw", ()), result.info.raw_cell or ""]
+    )
     mask(shell, [token for token in _in_use() if token in typed], result)
 
 
@@ -145,7 +158,12 @@ def _mask_sources(masked: Callable[[str], str]) -> None:
     ):  # tracebacks show the lines of a cell from here
         if len(entry) == 4 and name.startswith("<") | ("ipykernel" in name):
             size, modified, lines, path = entry
-            linecache.cache[name] = (size, modified, [masked(text) for text in lines], path)
+            linecache.cache[name] = (
+                size,
+                modified,
+                [masked(text) for text in lines],
+                path,
+            )
 
 
 def _mask_database(history: Any, masked: Callable[[str], str]) -> None:

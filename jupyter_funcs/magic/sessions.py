@@ -28,7 +28,8 @@ class Sessions:
 
     panel: Panel | None = None
     _session: Session | None = None
-    _early: futures.Future[Session | None] | None = None  # connected by Tab, before the first use
+    # Connected by Tab, before the first use.
+    _early: futures.Future[Session | None] | None = None
 
     def __init__(self, shell: InteractiveShell) -> None:
         self.shell = shell
@@ -87,7 +88,9 @@ class Sessions:
         """Return the session of a profile, or the one in use."""
         if profile == "":
             raise ArgumentError("--profile needs the name of a profile.")
-        if profile is None or (self._session is not None and self._session.where == profile):
+        if profile is None or (
+            self._session is not None and self._session.where == profile
+        ):
             return self.current
         if profile not in self._by_profile:
             self._by_profile[profile] = self._connect(profile)
@@ -97,9 +100,7 @@ class Sessions:
         """Use another service from now on; if it can't be reached, keep the one in use."""
         try:
             session = self._connect(*where)
-            _ = (
-                session.catalog
-            )  # a wrong token or URL fails here, and the next line needs the functions anyway
+            _ = session.catalog  # a wrong token or URL fails here, and the next line needs the functions anyway
         except FuncsError as error:
             error.hint = f"{error.hint} {self._next_service(is_same=not where)}".strip()
             raise
@@ -116,7 +117,11 @@ class Sessions:
             # A word as long as a token isn't the name of a profile.
             mask(
                 self.shell,
-                [word for word in where if len(word) > _LONGEST_PROFILE and "://" not in word],
+                [
+                    word
+                    for word in where
+                    if len(word) > _LONGEST_PROFILE and "://" not in word
+                ],
             )
             raise
 
@@ -142,7 +147,8 @@ class Sessions:
 def _connect_early() -> Session | None:
     from jupyter_funcs.api import connect
 
-    with suppress(Exception), collect_warnings([]):  # the first use says what is wrong
+    # The first use says what is wrong.
+    with suppress(Exception), collect_warnings([]):
         session = connect()
         session.listed_early(_TAB_SECONDS)
         return session

@@ -26,10 +26,23 @@ from jupyter_funcs.core.errors import (
     last_traceback,
 )
 from jupyter_funcs.core.line import ROTATE, unquoted
-from jupyter_funcs.core.text import did_you_mean, inert, json_escape, listed, plural, quote, visible
+from jupyter_funcs.core.text import (
+    did_you_mean,
+    inert,
+    json_escape,
+    listed,
+    plural,
+    quote,
+    visible,
+)
 from jupyter_funcs.core.warn import MissingRowsWarning, warn
 from jupyter_funcs.magic.funcs_line import LIST_FUNCTIONS, Line, read_line
-from jupyter_funcs.magic.masking import as_secrets, masked_traceback, refuse, typed_secrets
+from jupyter_funcs.magic.masking import (
+    as_secrets,
+    masked_traceback,
+    refuse,
+    typed_secrets,
+)
 from jupyter_funcs.magic.usage import ALIASES, OPTIONS, is_table, taken_by, usage_of
 
 if TYPE_CHECKING:
@@ -83,7 +96,9 @@ def _variable_hint(line: Line, error: ArgumentError) -> str:
     for word in line.words:
         name, _, value = word.partition("=")
         variable = value.strip("{}")
-        if variable in error.what and usable(variable, line.sessions.namespace.get(variable)):
+        if variable in error.what and usable(
+            variable, line.sessions.namespace.get(variable)
+        ):
             return f"For your variable, write {name}=${variable}."
     return ""
 
@@ -92,7 +107,8 @@ def _variable(name: str) -> str:
     name = unicodedata.normalize("NFKC", name)  # as Python reads names
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ArgumentError(
-            f"-o needs a variable name, not {quote(name)}.", "Write a Python name, e.g. -o df."
+            f"-o needs a variable name, not {quote(name)}.",
+            "Write a Python name, e.g. -o df.",
         )
     return name
 
@@ -107,7 +123,10 @@ def _warn_of_shadowing(name: str) -> None:
 def _is_assigned() -> bool:
     """Return whether a `name =` precedes the magic; read from the source, because IPython doesn't tell a magic."""
     frame = inspect.currentframe()
-    while frame is not None and frame.f_code.co_name not in {"run_line_magic", "run_cell_magic"}:
+    while frame is not None and frame.f_code.co_name not in {
+        "run_line_magic",
+        "run_cell_magic",
+    }:
         frame = frame.f_back
     caller = frame and frame.f_back
     if caller is None:
@@ -133,11 +152,16 @@ def _function_and_values(line: Line) -> tuple[RemoteFunction, Values]:
         raise
     # The function may have a parameter that is called like a token or an option.
     if unknown := function.unknown(values):
-        refuse(line.sessions.shell, as_secrets({name: values[name] for name in unknown}, typed))
+        refuse(
+            line.sessions.shell,
+            as_secrets({name: values[name] for name in unknown}, typed),
+        )
     for argument in unknown:
         option = f"--{argument.replace('_', '-')}"
         if option in OPTIONS and line.subcommand in taken_by(option):
-            raise function.option_error(argument, f"{option} {OPTIONS[option].value}".rstrip())
+            raise function.option_error(
+                argument, f"{option} {OPTIONS[option].value}".rstrip()
+            )
     return _with_options(function, line), with_json(function.form(), values)
 
 
@@ -152,7 +176,8 @@ def _refuse_unnamed(line: Line) -> None:
             if function.fields:
                 hint = f'Write {function.fields[0].name}="…".'
             raise ArgumentError(
-                f"{function.name} takes its arguments by name, not {quote(words[end])}.", hint
+                f"{function.name} takes its arguments by name, not {quote(words[end])}.",
+                hint,
             )
 
 
@@ -166,7 +191,8 @@ def describe(line: Line) -> pd.DataFrame:
     function, values = _function_and_values(line)
     if values:
         raise ArgumentError(
-            f"%funcs describe takes only a name, not {listed(values, 'and')}.", "Leave that out."
+            f"%funcs describe takes only a name, not {listed(values, 'and')}.",
+            "Leave that out.",
         )
     return function.describe()
 
@@ -178,7 +204,9 @@ def call(line: Line) -> Any:
             return function.submit(**values)
         return function(**values)
     request = function.request(**values)
-    return _printed_or_returned(request, json.dumps(request, indent=2, ensure_ascii=False), line)
+    return _printed_or_returned(
+        request, json.dumps(request, indent=2, ensure_ascii=False), line
+    )
 
 
 def sweep(line: Line) -> Any:
@@ -186,7 +214,8 @@ def sweep(line: Line) -> Any:
     tables = [word for word in line.words if is_table(word)]
     if len(tables) > 1:
         raise ArgumentError(
-            f"A sweep takes one table, not {listed(tables, 'and')}.", "Combine them in Python."
+            f"A sweep takes one table, not {listed(tables, 'and')}.",
+            "Combine them in Python.",
         )
     if tables:
         table = line.value(tables[0])
@@ -197,12 +226,16 @@ def sweep(line: Line) -> Any:
             return function.start_sweep(values, table)
         return function.sweep(table, **values)
     requests = _requests(function, table, values)
-    texts = [json.dumps(request, ensure_ascii=False) for request in requests[:_MOST_REQUESTS]]
+    texts = [
+        json.dumps(request, ensure_ascii=False) for request in requests[:_MOST_REQUESTS]
+    ]
     more = ""
     if len(requests) > _MOST_REQUESTS:
         more = f", of which the first {_MOST_REQUESTS} are"
     return _printed_or_returned(
-        requests, "\n".join([f"{plural(len(requests), 'run')} would be sent{more}:", *texts]), line
+        requests,
+        "\n".join([f"{plural(len(requests), 'run')} would be sent{more}:", *texts]),
+        line,
     )
 
 
@@ -214,17 +247,23 @@ def _requests(
 
     # Nothing is sent, so that a function that changes data may have as many runs as others.
     sweep = combos(
-        function.with_options(most_runs=function.options.most_runs or MOST_RUNS), table, values
+        function.with_options(most_runs=function.options.most_runs or MOST_RUNS),
+        table,
+        values,
     )
     function.warn_of(sweep.warnings)
-    return [function.session.remote.source.request(function.function, args) for args in sweep.runs]
+    return [
+        function.session.remote.source.request(function.function, args)
+        for args in sweep.runs
+    ]
 
 
 def again(line: Line) -> pd.DataFrame:
     if len(line.words) != 1:
         wrong = f", not {quote(' '.join(line.words))}" if line.words else ""
         raise ArgumentError(
-            f"%funcs again takes the number of a run{wrong}.", "%funcs history shows the numbers."
+            f"%funcs again takes the number of a run{wrong}.",
+            "%funcs history shows the numbers.",
         )
     return line.session.history.again(unquoted(line.words[0]))
 
@@ -260,10 +299,13 @@ def _opened(line: Line, output: Any) -> Any:
 
     if line.words:
         function, values = _function_and_values(line)
-        return Panel(line.session, function, function.form(**values), output=output or "")
+        return Panel(
+            line.session, function, function.form(**values), output=output or ""
+        )
     if line.cell is not None and line.cell.strip():
         raise ArgumentError(
-            "The cell has arguments, but the line names no function.", "Write %%funcs panel NAME."
+            "The cell has arguments, but the line names no function.",
+            "Write %%funcs panel NAME.",
         )
     if line.options.wait:
         raise ArgumentError(
@@ -301,7 +343,9 @@ def open(line: Line) -> Any:  # noqa: A001  # the subcommand's name
     from jupyter_funcs.client.snippets import linked
 
     if len(line.words) != 1:
-        raise ArgumentError("%funcs open takes one link.", 'Write %funcs open "?funcs=NAME&k=v".')
+        raise ArgumentError(
+            "%funcs open takes one link.", 'Write %funcs open "?funcs=NAME&k=v".'
+        )
     name, values = linked(unquoted(line.words[0]))
     opened = line.session[name].panel(**values)
     opened.recipe = "df = %funcs result"
@@ -321,9 +365,12 @@ def history(line: Line) -> pd.DataFrame | None:
         return runs.table(earlier=line.options.all)
     word, *more = map(unquoted, line.words)
     if more or word not in _SWITCHES or line.options.all:
-        hint = did_you_mean(word, _SWITCHES) or "To run one again, write %funcs again N."
+        hint = (
+            did_you_mean(word, _SWITCHES) or "To run one again, write %funcs again N."
+        )
         raise ArgumentError(
-            f"%funcs history takes {listed(_SWITCHES)}, not {quote(' '.join(line.words))}.", hint
+            f"%funcs history takes {listed(_SWITCHES)}, not {quote(' '.join(line.words))}.",
+            hint,
         )
     if word == "clear":
         if number := runs.clear():
@@ -333,7 +380,9 @@ def history(line: Line) -> pd.DataFrame | None:
         return None
     runs.save(on=word == "on")
     if word == "on":
-        print(f"Runs are saved in {runs.path} from now on, including those of this kernel so far.")
+        print(
+            f"Runs are saved in {runs.path} from now on, including those of this kernel so far."
+        )
         print(
             "Functions, arguments and times are saved, results are not. %funcs history --all shows them."
         )
@@ -358,7 +407,8 @@ def lock_functions(session: Session, words: list[str], *, is_check: bool) -> Non
     if is_check:
         if before is None:
             raise NotFoundError(
-                f"There is no {lock_file.NAME} in {folder}.", "Create it with %funcs lock."
+                f"There is no {lock_file.NAME} in {folder}.",
+                "Create it with %funcs lock.",
             )
         names = locked
         if words:
@@ -370,11 +420,14 @@ def lock_functions(session: Session, words: list[str], *, is_check: bool) -> Non
     if words:
         names = _names(catalog, words, [])
     functions = [
-        function for function in map(catalog.peek, dict.fromkeys(names)) if function is not None
+        function
+        for function in map(catalog.peek, dict.fromkeys(names))
+        if function is not None
     ]
     if not functions:
         raise ArgumentError(
-            "No function has been run yet.", "Name the functions to lock: %funcs lock NAME …"
+            "No function has been run yet.",
+            "Name the functions to lock: %funcs lock NAME …",
         )
     path = lock_file.write(folder, session.address or "demo", functions).path
     shown = listed((inert(function.name) for function in functions), "and")
@@ -386,7 +439,8 @@ def _folder() -> Path:
         return Path.cwd()
     except OSError:
         raise ConfigError(
-            "The notebook's folder no longer exists.", "Change to another one: %cd FOLDER."
+            "The notebook's folder no longer exists.",
+            "Change to another one: %cd FOLDER.",
         ) from None
 
 
@@ -404,10 +458,13 @@ def _compare(session: Session, lock: Lock, names: list[str]) -> None:
     service = session.address or "demo"
     if lock.service != service:
         raise ArgumentError(
-            f"{lock.path} is for {lock.service}, not for {service}.", "Connect to that service."
+            f"{lock.path} is for {lock.service}, not for {service}.",
+            "Connect to that service.",
         )
     catalog = session.refresh().catalog
-    changes = [text for name in names if (text := lock.drifted(name, catalog.peek(name)))]
+    changes = [
+        text for name in names if (text := lock.drifted(name, catalog.peek(name)))
+    ]
     if changes:
         raise FuncsError(
             " ".join(shorten(changes)), "Fix the notebook, then run %funcs lock again."
@@ -419,8 +476,12 @@ def _compare(session: Session, lock: Lock, names: list[str]) -> None:
 
 
 def connect(line: Line) -> Session:
-    if len(line.words) > 1 or any("=" in word and "://" not in word for word in line.words):
-        raise ConfigError("%funcs connect takes one profile or URL, and no token.", ROTATE)
+    if len(line.words) > 1 or any(
+        "=" in word and "://" not in word for word in line.words
+    ):
+        raise ConfigError(
+            "%funcs connect takes one profile or URL, and no token.", ROTATE
+        )
     return line.sessions.switch(*map(unquoted, line.words))
 
 
@@ -441,7 +502,10 @@ def refresh(line: Line) -> Session:
 def cache(line: Line) -> Any:
     words = line.words
     if words not in ([], ["clear"]):
-        hint = did_you_mean(words[0], ["clear"]) or "Write %funcs cache or %funcs cache clear."
+        hint = (
+            did_you_mean(words[0], ["clear"])
+            or "Write %funcs cache or %funcs cache clear."
+        )
         raise ArgumentError(
             f"%funcs cache takes clear or nothing, not {quote(' '.join(words))}.", hint
         )
@@ -463,4 +527,6 @@ def docs(line: Line) -> Any:
 
 def lasterror(line: Line) -> Any:
     text = masked_traceback(last_traceback()).rstrip()
-    return _printed_or_returned(text, text or "No error has been shown in this kernel yet.", line)
+    return _printed_or_returned(
+        text, text or "No error has been shown in this kernel yet.", line
+    )

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _VARIABLE = re.compile(r"\$\w+")
-_COUNT = re.compile(r"(?a)\d{1,18}|\d{1,3}(?:,\d{3}){1,5}")  # also 1,000,000, as messages write it
+# Also 1,000,000, as messages write it.
+_COUNT = re.compile(r"(?a)\d{1,18}|\d{1,3}(?:,\d{3}){1,5}")
 
 _WIDTH = 80
 
@@ -115,7 +116,9 @@ With --run, -o NAME shows the panel, waits for its result and assigns that to NA
         '%funcs open "?funcs=Get+Panel+Daily&Symbol=BKQU"',
         "Copy link, in the panel's ⋯ menu, makes one. It has no token, and nothing runs by itself.",
     ),
-    "result": Subcommand("", "return the DataFrame of the panel opened last", "df = %funcs result"),
+    "result": Subcommand(
+        "", "return the DataFrame of the panel opened last", "df = %funcs result"
+    ),
     "history": Subcommand(
         "[on|off|clear]",
         "show the runs so far; on and off: save runs for later kernels, or stop",
@@ -163,7 +166,9 @@ A single run does the same with with_options(cache=True).""",
         "show a page of the guide, or list its topics",
         "%funcs docs sweeps",
     ),
-    "lasterror": Subcommand("", "print the full traceback of the last error", "%funcs lasterror"),
+    "lasterror": Subcommand(
+        "", "print the full traceback of the last error", "%funcs lasterror"
+    ),
 }
 ALIASES = {"list": "find", "run": "call"}
 NAMES = [
@@ -173,28 +178,53 @@ NAMES = [
 ]
 
 _RUN = ("call", "sweep", "panel")
-_USE_A_SERVICE = ("find", "describe", *_RUN, "history", "again", "lock", "status", "refresh")
+_USE_A_SERVICE = (
+    "find",
+    "describe",
+    *_RUN,
+    "history",
+    "again",
+    "lock",
+    "status",
+    "refresh",
+)
 OPTIONS = {
     "-o/--output": Option(
-        "NAME", "assign the result to the variable NAME and display nothing", tuple(SUBCOMMANDS)
+        "NAME",
+        "assign the result to the variable NAME and display nothing",
+        tuple(SUBCOMMANDS),
     ),
     "-q/--quiet": Option(
-        "", "hide the progress bar, and warnings except that rows are missing", tuple(SUBCOMMANDS)
+        "",
+        "hide the progress bar, and warnings except that rows are missing",
+        tuple(SUBCOMMANDS),
     ),
     "--dry-run": Option("", "print the JSON that would be sent", ("call", "sweep")),
     "--timeout": Option(
         "SECONDS", "time limit of a run, or of waiting for a result", (*_RUN, "result")
     ),
-    "--keep": Option("", "let the service keep the run and its result: jf.kept(job.id)", ("call",)),
-    "--force": Option("", "send even while requests are paused after repeated failures", _RUN),
-    "--pairs": Option("", "pair the lists item by item instead of combining them", ("sweep",)),
-    "--to": Option(
-        "FOLDER", "write the results to a folder of Parquet files and return a dataset", ("sweep",)
+    "--keep": Option(
+        "", "let the service keep the run and its result: jf.kept(job.id)", ("call",)
     ),
-    "--no-cache": Option("", "run everything again and cache nothing on disk", ("sweep",)),
+    "--force": Option(
+        "", "send even while requests are paused after repeated failures", _RUN
+    ),
+    "--pairs": Option(
+        "", "pair the lists item by item instead of combining them", ("sweep",)
+    ),
+    "--to": Option(
+        "FOLDER",
+        "write the results to a folder of Parquet files and return a dataset",
+        ("sweep",),
+    ),
+    "--no-cache": Option(
+        "", "run everything again and cache nothing on disk", ("sweep",)
+    ),
     "--max-age": Option("SECONDS", "maximum age of a cached result (3600)", ("sweep",)),
     "--concurrency": Option("N", "maximum number of runs at a time (32)", ("sweep",)),
-    "--most-runs": Option("N", "allow up to N runs (10,000; 1 if they change data)", ("sweep",)),
+    "--most-runs": Option(
+        "N", "allow up to N runs (10,000; 1 if they change data)", ("sweep",)
+    ),
     "--executor": Option(
         "$NAME", "a variable with the concurrent.futures.Executor to run on", ("sweep",)
     ),
@@ -203,17 +233,25 @@ OPTIONS = {
         "get all pages of a list; of the history: include the runs saved by other kernels",
         (*_RUN, "history"),
     ),
-    "--check": Option("", "compare with funcs.lock and fail if anything has changed", ("lock",)),
-    "--profile": Option("NAME", "use another service for this line only", _USE_A_SERVICE),
+    "--check": Option(
+        "", "compare with funcs.lock and fail if anything has changed", ("lock",)
+    ),
+    "--profile": Option(
+        "NAME", "use another service for this line only", _USE_A_SERVICE
+    ),
     "--background": Option(
-        "", "return a Job at once: job.result() waits for the DataFrame", ("call", "sweep")
+        "",
+        "return a Job at once: job.result() waits for the DataFrame",
+        ("call", "sweep"),
     ),
     "--run": Option("", "run it at once, as a cell of Run All does", ("panel",)),
     "--wait": Option(
         "", "run the panel's function in the cell and return its DataFrame", ("panel",)
     ),
     "-h/--help": Option(
-        "", "show this text, as %funcs help does; after a subcommand, its own", tuple(SUBCOMMANDS)
+        "",
+        "show this text, as %funcs help does; after a subcommand, its own",
+        tuple(SUBCOMMANDS),
     ),
 }
 
@@ -225,14 +263,18 @@ def subcommand(name: str) -> Subcommand:
 
 def taken_by(option: str) -> list[str]:
     """Return the subcommands, including aliases, that take an option of `OPTIONS`."""
-    return [name for name in NAMES if ALIASES.get(name, name) in OPTIONS[option].subcommands]
+    return [
+        name for name in NAMES if ALIASES.get(name, name) in OPTIONS[option].subcommands
+    ]
 
 
 def usage() -> str:
     """Return the help of `%funcs`."""
     rows = [("%funcs", "open the panel")]
     for name, row in SUBCOMMANDS.items():
-        also = "".join(f" (also: {alias})" for alias, of in ALIASES.items() if of == name)
+        also = "".join(
+            f" (also: {alias})" for alias, of in ALIASES.items() if of == name
+        )
         rows.append((_synopsis(name), f"{row.does}{also}"))
     rows.append(
         (
@@ -271,8 +313,12 @@ def _spelling(option: str) -> str:
 
 def _table(rows: list[tuple[str, str]], width: int = 30) -> list[str]:
     # Narrow enough for a notebook beside others, which breaks longer lines within words.
-    below = TextWrapper(_WIDTH, subsequent_indent=" " * (width + 2), break_on_hyphens=False)
-    return [line for left, right in rows for line in below.wrap(f"{left:<{width}}  {right}")]
+    below = TextWrapper(
+        _WIDTH, subsequent_indent=" " * (width + 2), break_on_hyphens=False
+    )
+    return [
+        line for left, right in rows for line in below.wrap(f"{left:<{width}}  {right}")
+    ]
 
 
 def parser() -> Parser:
@@ -282,7 +328,9 @@ def parser() -> Parser:
     for name, option in OPTIONS.items():
         if option.value:
             made.add_argument(
-                *name.split("/"), type=_READERS.get(option.value, unquoted), metavar=option.value
+                *name.split("/"),
+                type=_READERS.get(option.value, unquoted),
+                metavar=option.value,
             )
         else:
             made.add_argument(*name.split("/"), action="store_true", default=None)
@@ -295,14 +343,18 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"expected a number of seconds above 0, not {quote(text)}")
+        raise argparse.ArgumentTypeError(
+            f"expected a number of seconds above 0, not {quote(text)}"
+        )
     return value
 
 
 def _count(text: str) -> int:
     written = unquoted(text)
     if not _COUNT.fullmatch(written) or int(written.replace(",", "")) == 0:
-        raise argparse.ArgumentTypeError(f"expected a whole number above 0, not {quote(text)}")
+        raise argparse.ArgumentTypeError(
+            f"expected a whole number above 0, not {quote(text)}"
+        )
     return int(written.replace(",", ""))
 
 

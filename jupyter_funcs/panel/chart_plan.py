@@ -65,7 +65,9 @@ KINDS = {
     "line": ChartKind("Lines", "times, periods or numbers", ".plot.line"),
     "bar": ChartKind("Bars", "categories or periods", "[::-1].plot.barh"),
     "area": ChartKind("Areas", "times or periods", ".plot.area"),
-    "stack": ChartKind("Stacked areas", "times or periods, and categories", ".plot.area"),
+    "stack": ChartKind(
+        "Stacked areas", "times or periods, and categories", ".plot.area"
+    ),
     "scatter": ChartKind("Scatter plots", "two columns of numbers", ".plot.scatter"),
     "histogram": ChartKind("Histograms", "a column of numbers", ".plot.bar"),
 }
@@ -98,13 +100,17 @@ STEPS = {
 
 def days_of(times: Any) -> list[float]:
     """Return times as days since 1970."""
-    days: list[float] = (np.asarray(times, "datetime64[us]").astype(np.int64) / _DAY).tolist()
+    days: list[float] = (
+        np.asarray(times, "datetime64[us]").astype(np.int64) / _DAY
+    ).tolist()
     return days
 
 
 def time_of(day: float) -> pd.Timestamp:
     """Return the time so many days after the start of 1970."""
-    return pd.Timestamp(np.datetime64(round(max(-719_000, min(day, 2_900_000)) * _DAY), "us"))
+    return pd.Timestamp(
+        np.datetime64(round(max(-719_000, min(day, 2_900_000)) * _DAY), "us")
+    )
 
 
 class Times:
@@ -128,7 +134,9 @@ class Times:
         if times is None or len(times) < 2:
             return ""
         clock = ("day", "hour", "minute", "second")
-        exact = next((step for step in clock if times.equals(times.floor(STEPS[step].rule))), "")
+        exact = next(
+            (step for step in clock if times.equals(times.floor(STEPS[step].rule))), ""
+        )
         for step in ("year", "quarter", "month", "week") if exact == "day" else ():
             periods = times.to_period(STEPS[step].period)
             count = periods.asi8[-1] - periods.asi8[0] + 1
@@ -159,7 +167,9 @@ class Times:
 
     def incomplete(self, step: str) -> dict[str, pd.Timestamp]:
         """Return the starts of the first and last periods, if the times cover only part of them."""
-        is_longer = step not in {"", self.base} and STEPS[step].seconds >= STEPS["day"].seconds
+        is_longer = (
+            step not in {"", self.base} and STEPS[step].seconds >= STEPS["day"].seconds
+        )
         if self.distinct is None or not is_longer:
             return {}
         days: Any = self.distinct.normalize().unique()
@@ -185,7 +195,8 @@ class Plan:
     x: ChartColumn | None
     y: ChartColumn
     colour: ChartColumn | None = None
-    lines: ChartColumn | None = None  # the column of the colours, if its values are lines
+    # The column of the colours, if its values are lines.
+    lines: ChartColumn | None = None
     times: Times | None = None  # of `x`
     step: str = ""
     base: str = ""
@@ -237,13 +248,20 @@ class Plan:
         return self.step, totals
 
     def offer(
-        self, name: str, label: str, value: str, options: Mapping[str, str], off: Sequence[str] = ()
+        self,
+        name: str,
+        label: str,
+        value: str,
+        options: Mapping[str, str],
+        off: Sequence[str] = (),
     ) -> None:
         offered = [
             {"value": option, "label": text, "disabled": option in off}
             for option, text in options.items()
         ]
-        self.choices.append({"name": name, "label": label, "value": value, "options": offered})
+        self.choices.append(
+            {"name": name, "label": label, "value": value, "options": offered}
+        )
 
 
 class Planner:
@@ -252,19 +270,28 @@ class Planner:
     def __init__(self, frame: pd.DataFrame, about: str) -> None:
         self.columns = read(frame, about, _MOST_COLUMNS)
         self.left_out = frame.shape[1] - len(self.columns)
-        self.measures = [column for column in self._of(Role.MEASURE) if column.data.notna().any()]
+        self.measures = [
+            column for column in self._of(Role.MEASURE) if column.data.notna().any()
+        ]
         name = "Number of rows" if _chosen(self.columns, "Rows") else "Rows"
         self._count = ChartColumn(
-            name, Role.MEASURE, pd.Series(np.ones(len(frame), np.int8)), additive=True, made="1"
+            name,
+            Role.MEASURE,
+            pd.Series(np.ones(len(frame), np.int8)),
+            additive=True,
+            made="1",
         )
         self._dimensions = sorted(
-            self._of(Role.DIMENSION), key=lambda column: (_is_flag(column), is_key(column.name))
+            self._of(Role.DIMENSION),
+            key=lambda column: (_is_flag(column), is_key(column.name)),
         )
         self._follows = cache(_follows)
         self._times_of = cache(Times)
         self.ranked = cache(self._largest_first)
         axes = self._axes()
-        self._periods = {f"period:{axis.name}": axis for axis in axes if axis.role is Role.PERIOD}
+        self._periods = {
+            f"period:{axis.name}": axis for axis in axes if axis.role is Role.PERIOD
+        }
         self._times = [axis for axis in axes if axis.role is Role.TIME]
         to_date = (column for column in self._dimensions if is_to_date(column.name))
         self._to_date = next(to_date, None)
@@ -280,7 +307,9 @@ class Planner:
         axes: list[ChartColumn] = []
         for column in [*self._of(Role.PERIOD), *self._of(Role.TIME)][:_MOST_AXES]:
             follows = self._follows
-            if not any(follows(column, other) and follows(other, column) for other in axes):
+            if not any(
+                follows(column, other) and follows(other, column) for other in axes
+            ):
                 axes.append(column)
         return axes
 
@@ -301,7 +330,12 @@ class Planner:
         kinds = self._kinds(along)
         plan = Plan("", along, y, counts=not self.measures, notes=self._lacking(wish))
         plan = replace(plan, kind=_possible(plan, wish.kind or kinds[0], kinds))
-        plan.offer("kind", "Kind of chart", plan.kind, {kind: KINDS[kind].label for kind in kinds})
+        plan.offer(
+            "kind",
+            "Kind of chart",
+            plan.kind,
+            {kind: KINDS[kind].label for kind in kinds},
+        )
         plan.offer("measure", "Measure", y.name, _names(measures))
         plan = self._grouped(plan, wish)
         if plan.is_over_time and along:
@@ -332,19 +366,29 @@ class Planner:
         """Return a sentence for each column that the result lacks: another one had it."""
         names = {column.name for column in (*self.columns, self._count)}
         wanted = dict.fromkeys(filter(None, (wish.measure, wish.colour, wish.split)))
-        return [f"The result has no column {quote(name)}." for name in wanted if name not in names]
+        return [
+            f"The result has no column {quote(name)}."
+            for name in wanted
+            if name not in names
+        ]
 
     def _grouped(self, plan: Plan, wish: ChartWish) -> Plan:
         """Choose the columns of colours and panels, and what is left out of each point."""
         x = plan.x
-        varying = [column for column in self._categories if not x or not self._follows(column, x)]
+        varying = [
+            column
+            for column in self._categories
+            if not x or not self._follows(column, x)
+        ]
         to_date = self._telling_apart(plan, varying)
         lines = [*self._groups_of_lines({*varying, to_date})]
         colour = self._coloured(plan, wish, lines, varying)
         splits = [column for column in lines if column not in {colour, x}]
         split = _chosen(splits, wish.split)
         if splits:
-            plan.offer("split", "Panels for", _name(split), {"": "None"} | _names(splits))
+            plan.offer(
+                "split", "Panels for", _name(split), {"": "None"} | _names(splits)
+            )
         axes = {"bar": colour, "histogram": None}
         most = _MOST_LINES if wish.all else _USUAL_LINES
         if split:
@@ -360,20 +404,30 @@ class Planner:
             most_lines=most,
         )
 
-    def _groups_of_lines(self, telling: Collection[ChartColumn | None]) -> Iterator[ChartColumn]:
+    def _groups_of_lines(
+        self, telling: Collection[ChartColumn | None]
+    ) -> Iterator[ChartColumn]:
         """Yield the columns that may colour lines: of flags only those that tell rows apart."""
         for column in self._categories:
-            if column.distinct <= _MOST_GROUPS and (not _is_flag(column) or column in telling):
+            if column.distinct <= _MOST_GROUPS and (
+                not _is_flag(column) or column in telling
+            ):
                 yield column
 
-    def _telling_apart(self, plan: Plan, varying: Iterable[ChartColumn]) -> ChartColumn | None:
+    def _telling_apart(
+        self, plan: Plan, varying: Iterable[ChartColumn]
+    ) -> ChartColumn | None:
         """Return the column that tells rows apart which are never brought together: of means any flag."""
         if self._to_date or plan.y.additive or plan.kind in ROWS_APART:
             return self._to_date
         return next(filter(_is_flag, varying), None)
 
     def _coloured(
-        self, plan: Plan, wish: ChartWish, lines: list[ChartColumn], varying: list[ChartColumn]
+        self,
+        plan: Plan,
+        wish: ChartWish,
+        lines: list[ChartColumn],
+        varying: list[ChartColumn],
     ) -> ChartColumn | None:
         """Choose the column of the colours, or of the bars."""
         if plan.kind == "bar":
@@ -381,13 +435,21 @@ class Planner:
             bars = _chosen(groups, wish.colour) or groups[0]
             plan.offer("colour", "Bars for", bars.name, _names(groups))
             return bars
-        if plan.kind == "histogram" or not lines or not (plan.x or plan.kind == "scatter"):
+        if (
+            plan.kind == "histogram"
+            or not lines
+            or not (plan.x or plan.kind == "scatter")
+        ):
             return None
         colour = _chosen(lines, wish.colour)
         if wish.colour != "" and not colour:
-            usual = (column for column in lines if column in varying and not _is_flag(column))
+            usual = (
+                column for column in lines if column in varying and not _is_flag(column)
+            )
             colour = next(usual, None)
-        plan.offer("colour", "Colour by", _name(colour), _names(lines) | {"": "Nothing"})
+        plan.offer(
+            "colour", "Colour by", _name(colour), _names(lines) | {"": "Nothing"}
+        )
         return colour
 
     def _varying_within(
@@ -406,7 +468,9 @@ class Planner:
         plan.offer("x", "Against", x.name, _names(others))
         return replace(plan, x=x)
 
-    def labels(self, column: ChartColumn | None, names: Sequence[str]) -> dict[str, str]:
+    def labels(
+        self, column: ChartColumn | None, names: Sequence[str]
+    ) -> dict[str, str]:
         """Return what a column beside this one calls its values: companies beside their symbols."""
         if not column or is_label(column.name):
             return {}
@@ -416,7 +480,9 @@ class Planner:
             return {}
         pairs = pd.DataFrame({"name": column.data, "label": label.data}).dropna()
         pairs = pairs[pairs["name"].isin(names)].drop_duplicates("name").astype(str)
-        return dict(zip(pairs["name"].map(inert), pairs["label"].map(inert), strict=True))
+        return dict(
+            zip(pairs["name"].map(inert), pairs["label"].map(inert), strict=True)
+        )
 
     def _along(self, wish: ChartWish) -> ChartColumn | None:
         """Return the column for the x axis: the finer of period and time, unless it is finer only for a few rows."""
@@ -427,14 +493,20 @@ class Planner:
         if not time or not periods or wish.points in STEPS or wish.x:
             return time or next(iter(periods), None)
         distinct = self._times_of(time).distinct
-        return time if distinct is None or len(distinct) > 2.5 * periods[0].distinct else periods[0]
+        return (
+            time
+            if distinct is None or len(distinct) > 2.5 * periods[0].distinct
+            else periods[0]
+        )
 
     def _stepped(self, plan: Plan, x: ChartColumn, wish: ChartWish, zoom: Zoom) -> Plan:
         """Choose the period of each point, and how to show its value."""
         axis = x if x.role is Role.TIME else next(iter(self._times), None)
         lines = _count(plan.colour, plan.most_lines) * _count(plan.split, MOST_PANELS)
         most = min(POINTS_OF_A_LINE, _MOST_VALUES // lines)
-        base, steps = self._times_of(axis).steps(lines, most, zoom) if axis else ("", {})
+        base, steps = (
+            self._times_of(axis).steps(lines, most, zoom) if axis else ("", {})
+        )
         plan = replace(plan, most_points=most)
         plan = self._at_times(plan, x, base, wish, steps)
         labels = {name: _label(period) for name, period in self._periods.items()}
@@ -452,19 +524,30 @@ class Planner:
         return plan
 
     def _at_times(
-        self, plan: Plan, x: ChartColumn, base: str, wish: ChartWish, steps: Mapping[str, bool]
+        self,
+        plan: Plan,
+        x: ChartColumn,
+        base: str,
+        wish: ChartWish,
+        steps: Mapping[str, bool],
     ) -> Plan:
         if x.role is Role.PERIOD:
             return replace(plan, year=_periods_of_a_year(x))
         times = self._times_of(x)
         can = [step for step in steps if not steps[step]]
-        step = next((step for step in can if step == wish.points), next(iter(can), "year"))
+        step = next(
+            (step for step in can if step == wish.points), next(iter(can), "year")
+        )
         year = STEPS[step].year if base and times.span > 400 else 0
         return replace(plan, times=times, step=step, base=base, year=year)
 
     def calendars_differ(self, x: ChartColumn | None, rows: Any) -> bool:
         """Return whether quarters of the same name start or end on different days; `rows` are those drawn."""
-        if not x or x.role is not Role.PERIOD or "Q" not in str(x.data.cat.categories[0]).upper():
+        if (
+            not x
+            or x.role is not Role.PERIOD
+            or "Q" not in str(x.data.cat.categories[0]).upper()
+        ):
             return False
         whole = x.data
         if self._to_date:
@@ -481,7 +564,9 @@ class Planner:
 
     def _largest_first(self, colour: ChartColumn) -> list[str]:
         """Return the categories of a column, largest first: by the first measure that adds up, or else by rows."""
-        by = next((measure for measure in self.measures if measure.additive), self._count).data
+        by = next(
+            (measure for measure in self.measures if measure.additive), self._count
+        ).data
         sums = by.abs().groupby(colour.filled, observed=True).sum()
         return list(sums.sort_values(ascending=False, kind="stable").index)
 
@@ -489,7 +574,9 @@ class Planner:
 def _possible(plan: Plan, kind: str, kinds: Sequence[str]) -> str:
     """Return a kind of chart, or if it isn't possible the usual one, and note why."""
     if kind == "stack" and kind in kinds and not plan.y.additive:
-        plan.notes.append(f"Stacked areas add values up, and {plan.y.name} doesn't add up.")
+        plan.notes.append(
+            f"Stacked areas add values up, and {plan.y.name} doesn't add up."
+        )
         return "line"
     if kind not in kinds:
         plan.notes.append(f"{KINDS[kind].label} need {KINDS[kind].needs}.")
@@ -501,7 +588,9 @@ def _offer_ways(plan: Plan, ways: Mapping[str, bool]) -> None:
     shown = dict(_SHOWN)
     if ways["sum"] and plan.base:
         shown["value"] = f"Mean per {plan.base}"
-    plan.offer("show", "Show as", plan.show, shown, [way for way in shown if not ways[way]])
+    plan.offer(
+        "show", "Show as", plan.show, shown, [way for way in shown if not ways[way]]
+    )
 
 
 def _shown(plan: Plan, wish: ChartWish, ways: Mapping[str, bool]) -> Plan:
@@ -546,7 +635,11 @@ def _follows(column: ChartColumn, other: ChartColumn) -> bool:
 
 
 def _label(period: ChartColumn) -> str:
-    return "Fiscal quarter" if str(period.data.cat.categories[0]).startswith("FQ") else period.name
+    return (
+        "Fiscal quarter"
+        if str(period.data.cat.categories[0]).startswith("FQ")
+        else period.name
+    )
 
 
 def _chosen(columns: Iterable[ChartColumn], name: str | None) -> ChartColumn | None:
@@ -564,7 +657,9 @@ def _names(columns: Iterable[ChartColumn]) -> dict[str, str]:
 def _named(column: ChartColumn) -> str:
     if column.distinct <= _MOST_GROUPS:
         return column.name
-    return f"{column.name} ({column.distinct:,} values; Colour by takes {_MOST_GROUPS:,})"
+    return (
+        f"{column.name} ({column.distinct:,} values; Colour by takes {_MOST_GROUPS:,})"
+    )
 
 
 def _is_flag(column: ChartColumn) -> bool:

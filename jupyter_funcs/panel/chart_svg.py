@@ -61,12 +61,18 @@ def svg(view: Json) -> str:
     columns = 2 if panels else 1
     width = _WIDTH // columns
     bars = view["kind"] == "bar"
-    high = _TOP + 22 * min(len(view["x"]["values"]), _MOST_BARS) + 8 if bars else _HEIGHT // columns
+    high = (
+        _TOP + 22 * min(len(view["x"]["values"]), _MOST_BARS) + 8
+        if bars
+        else _HEIGHT // columns
+    )
     whole = _stacked(view) if view["kind"] == "stack" else view
     scale = _Scale.of(whole)
     drawn = []
     for at, panel in enumerate(panels or [""]):
-        part = whole | {"series": [line for line in whole["series"] if line["panel"] == panel]}
+        part = whole | {
+            "series": [line for line in whole["series"] if line["panel"] == panel]
+        }
         lines = _bars(part, scale, width) if bars else _lines(part, scale, width, high)
         name = _text(70, 22, panel) if panel else ""
         place = f"translate({at % columns * width} {at // columns * high + 8 * bool(panel)})"
@@ -103,13 +109,20 @@ class _Scale(NamedTuple):
     @classmethod
     def of(cls, view: Json) -> _Scale:
         lines = view["series"]
-        values = [value for line in lines for value in line["values"] if value is not None]
+        values = [
+            value for line in lines for value in line["values"] if value is not None
+        ]
         if view["log"]:
             low, high = (math.log10(value) for value in (min(values), max(values)))
-            powers = range(math.floor(low), max(math.ceil(high), math.floor(low) + 1) + 1)
+            powers = range(
+                math.floor(low), max(math.ceil(high), math.floor(low) + 1) + 1
+            )
             marks = [10.0**power for power in powers]
             return cls(
-                marks, [_number(mark, view["format"]) for mark in marks], math.log10, marks[0]
+                marks,
+                [_number(mark, view["format"]) for mark in marks],
+                math.log10,
+                marks[0],
             )
         values += [0.0] if view["zero"] or view["kind"] in _FILLED else []
         marks = ticks(min(values), max(values))
@@ -120,13 +133,19 @@ class _Scale(NamedTuple):
         return (self.turn(value) - low) / (high - low)
 
 
-def _text(x: float, y: float, text: str, anchor: str = "start", longest: int = 24) -> str:
+def _text(
+    x: float, y: float, text: str, anchor: str = "start", longest: int = 24
+) -> str:
     place = f'x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}"'
     return f'<text {place} fill="currentColor" fill-opacity=".8">{escaped(text, longest)}</text>'
 
 
 def _number(value: float, written: str) -> str:
-    return with_minus(f"{value * 100:.3g}%") if written == "percent" else short_number(value)
+    return (
+        with_minus(f"{value * 100:.3g}%")
+        if written == "percent"
+        else short_number(value)
+    )
 
 
 def _bars(view: Json, scale: _Scale, width: int) -> Iterator[str]:
@@ -147,7 +166,9 @@ def _lines(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
     """Draw all kinds but bars: the axes, the lines, and their names."""
     xs = view["x"]["values"]
     lines = view["series"]
-    named = [line for line in lines if line["colour"] >= 0 and len(lines) > 1][:_MOST_NAMES]
+    named = [line for line in lines if line["colour"] >= 0 and len(lines) > 1][
+        :_MOST_NAMES
+    ]
     left = max(64.0, 6.5 * max(map(len, scale.labels)) + 12)
     right = width - (_RIGHT if named else 24)
     foot = height - _BOTTOM
@@ -163,10 +184,14 @@ def _lines(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
         yield _text(left - 8, y + 4, text, "end")
     for value, label in _marks(view["x"], (right - left) // 110):
         yield _text(left + (value - xs[0]) * across, height - 6, label, "middle", 16)
-    for line in sorted(lines, key=lambda line: line["colour"] >= 0):  # grey lines below the others
+    # Grey lines below the others.
+    for line in sorted(lines, key=lambda line: line["colour"] >= 0):
         colour = _colour(line)
         yield _DRAWN[view["kind"]](
-            _points(line, xs, scale.floor), place, colour, xs[-1] - xs[-2] if len(xs) > 1 else 0
+            _points(line, xs, scale.floor),
+            place,
+            colour,
+            xs[-1] - xs[-2] if len(xs) > 1 else 0,
         )
         if line in named:
             y = _TOP + 16 * named.index(line)
@@ -182,11 +207,15 @@ def _marks(axis: Json, most: float) -> list[tuple[float, str]]:
     """Return places along an axis, with their labels."""
     xs = axis["values"]
     if axis["type"] == "number":
-        inside = [mark for mark in ticks(xs[0], xs[-1]) if xs[0] <= mark <= xs[-1]] or xs[:1]
+        inside = [
+            mark for mark in ticks(xs[0], xs[-1]) if xs[0] <= mark <= xs[-1]
+        ] or xs[:1]
         return [(mark, _number(mark, axis["format"])) for mark in inside]
     places = range(0, len(xs), -(-len(xs) // max(1, int(most))))
     if axis["type"] == "time":
-        dates = {xs[at]: f"{time_of(xs[at]).round('s'):%Y-%m-%d %H:%M}" for at in places}
+        dates = {
+            xs[at]: f"{time_of(xs[at]).round('s'):%Y-%m-%d %H:%M}" for at in places
+        }
         return [(x, date.removesuffix(" 00:00")) for x, date in dates.items()]
     return [(xs[at], axis["labels"][at]) for at in places]
 
@@ -225,7 +254,9 @@ def _area(points: Points, place: Place, colour: str, _: float) -> str:
 
 def _bins(points: Points, place: Place, colour: str, wide: float) -> str:
     bins = [
-        "L".join([place(x, base), place(x, y), place(x + wide, y), place(x + wide, base)])
+        "L".join(
+            [place(x, base), place(x, y), place(x + wide, y), place(x + wide, base)]
+        )
         for x, y, base in points
     ]
     return f'<path d="M{"ZM".join(bins)}Z" fill="{colour}" fill-opacity=".7"/>'
@@ -244,10 +275,13 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
     """Return round numbers from one at or below `low` to one at or above `high`."""
     span = (high - low) or abs(high) or 1.0
     size = 10 ** math.floor(math.log10(span / count))
-    step = next(size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= span / count)
+    step = next(
+        size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= span / count
+    )
     first = math.floor(low / step)
     return [
-        place * step for place in range(first, max(math.ceil(high / step - 1e-9), first + 1) + 1)
+        place * step
+        for place in range(first, max(math.ceil(high / step - 1e-9), first + 1) + 1)
     ]
 
 
@@ -267,7 +301,8 @@ def _labels(ticks: Sequence[float], written: str) -> list[str]:
     elif not -5 < power < 15:
         units = [(10.0**power, f"e{power}")]
     size, unit = next(
-        (pair for pair in reversed(units) if pair[0] <= high and decimals(pair[0]) < 3), units[0]
+        (pair for pair in reversed(units) if pair[0] <= high and decimals(pair[0]) < 3),
+        units[0],
     )
     places = decimals(size)
     return [

@@ -79,7 +79,11 @@ class Chart:
                 f"{planner.left_out:,} more columns of the result can't be chosen here."
             )
         points.offer_scale(wish.scale)
-        names = [*points.table.index] if plan.kind == "bar" else points.shown.get("lines", [])
+        names = (
+            [*points.table.index]
+            if plan.kind == "bar"
+            else points.shown.get("lines", [])
+        )
         return _chart(points, all_lines=wish.all) | {
             "log": points.is_log,
             "names": planner.labels(plan.colour, names),
@@ -161,10 +165,15 @@ class Points:
         return {what: column for what, column in columns.items() if column}
 
     def _without_gaps(self, data: Coded) -> Coded:
-        for column, without in ((self.plan.x, "without"), (self.plan.y, "without a value of")):
+        for column, without in (
+            (self.plan.x, "without"),
+            (self.plan.y, "without a value of"),
+        ):
             if column and (missing := int(data.value[column.name].isna().sum())):
                 row, are = ("row", "is") if missing == 1 else ("rows", "are")
-                self.left_out.append(f"{missing:,} {row} {without} {column.name} {are} left out.")
+                self.left_out.append(
+                    f"{missing:,} {row} {without} {column.name} {are} left out."
+                )
                 data = self.do("data", data.dropna(subset=[column.name]))
         return data
 
@@ -198,7 +207,9 @@ class Points:
             names = set(data.value[name].unique())
             if NO_VALUE in names:
                 data = self.do("data", data.fillna({name: NO_VALUE}))
-            shown = [name for name in self._ranked(column) if name in names][: most[what]]
+            shown = [name for name in self._ranked(column) if name in names][
+                : most[what]
+            ]
             self.shown[what] = shown
             coded = self.do(what, Coded(shown, literal(shown)))
             hidden = len(names) - len(shown)
@@ -207,7 +218,9 @@ class Points:
             if what == "lines":
                 self.hidden = hidden
             elif hidden:
-                self.notes.append(f"The {len(shown)} largest of {len(names):,} have a panel.")
+                self.notes.append(
+                    f"The {len(shown)} largest of {len(names):,} have a panel."
+                )
         return data
 
     def _ordered(self, table: Coded) -> Coded:
@@ -223,7 +236,9 @@ class Points:
         step, totals = plan.first
         data = self._largest(data)
         # Times up to a day are the starts of their own periods.
-        is_longer = bool(step) and (step != plan.base or STEPS[step].seconds > STEPS["day"].seconds)
+        is_longer = bool(step) and (
+            step != plan.base or STEPS[step].seconds > STEPS["day"].seconds
+        )
         by: Any = plan.x.name if plan.x else None
         if by is None:
             data = self.do("data", data.reset_index(drop=True))
@@ -241,7 +256,9 @@ class Points:
         if is_longer:
             self.set(self.coded.to_timestamp())
         elif plan.x and plan.x.role is Role.PERIOD:
-            self.set(self.coded.reindex(list(plan.x.data.cat.categories)).dropna(how="all"))
+            self.set(
+                self.coded.reindex(list(plan.x.data.cat.categories)).dropna(how="all")
+            )
 
     def _columns(self) -> Json:
         """Return the columns of the table, as an option of ``pivot_table``."""
@@ -258,7 +275,9 @@ class Points:
             self.notes.append(f"One row in every {every:,} is drawn.")
         data = self._largest(data)
         columns = [self.plan.x, self.plan.y, *self.apart.values()]
-        self.set(data[[column.name for column in columns if column]].reset_index(drop=True))
+        self.set(
+            data[[column.name for column in columns if column]].reset_index(drop=True)
+        )
 
     def _count(self, data: Coded) -> None:
         """Count the rows between round numbers."""
@@ -270,7 +289,9 @@ class Points:
         bins = _PANDAS.cut(values, edges, labels=edges[:-1], include_lowest=True)
         bins = self.do("bins", bins)
         if split := self.plan.split:
-            self.set(self._ordered(_PANDAS.crosstab(bins, data[split.name], dropna=False)))
+            self.set(
+                self._ordered(_PANDAS.crosstab(bins, data[split.name], dropna=False))
+            )
         else:
             self.set(bins.value_counts(sort=False).to_frame("Rows"))
         self.edges = edges.value.tolist()
@@ -283,7 +304,11 @@ class Points:
     @property
     def measured(self) -> pd.DataFrame:
         """The values of the measure."""
-        return self.table[[self.plan.y.name]] if self.plan.kind == "scatter" else self.table
+        return (
+            self.table[[self.plan.y.name]]
+            if self.plan.kind == "scatter"
+            else self.table
+        )
 
     @property
     def pivoted(self) -> Pivoted | None:
@@ -352,7 +377,9 @@ class Points:
         if inside.all() or table.empty:
             self.coded = Coded(table, "table")
             return
-        low, high = (str(time).removesuffix(" 00:00:00") for time in table.index[[0, -1]])
+        low, high = (
+            str(time).removesuffix(" 00:00:00") for time in table.index[[0, -1]]
+        )
         self.set(self.coded.truncate(low, high), why)
 
     def reshape(self, zoom: Zoom) -> None:
@@ -368,7 +395,10 @@ class Points:
             inside = (self.table.index >= low) & (self.table.index <= high)
             if inside.any():
                 self.cut(inside)
-        if plan.show == "average" and (every := -(-len(self.table) // plan.most_points)) > 1:
+        if (
+            plan.show == "average"
+            and (every := -(-len(self.table) // plan.most_points)) > 1
+        ):
             self.set(self.coded.iloc[::every])
         if self.table.isna().all(axis=1).any():
             self.set(self.coded.dropna(how="all"))
@@ -391,7 +421,9 @@ class Points:
         if not plan.times or plan.show not in {"sum", "index", "growth"}:
             return
         if parts := plan.times.incomplete(plan.step):
-            self.cut(~self.table.index.isin([*parts.values()]), f"  # whole {plan.step}s")
+            self.cut(
+                ~self.table.index.isin([*parts.values()]), f"  # whole {plan.step}s"
+            )
             are = "are" if len(parts) > 1 else "is"
             which = listed(parts, "and")
             self.notes.append(f"The {which} {plan.step} {are} incomplete and left out.")
@@ -408,12 +440,16 @@ class Points:
             if plan.times:
                 self.set(self.coded.asfreq(STEPS[plan.step].rule))
             self.set(self.coded / self.coded.where(self.coded > 0).shift(plan.year) - 1)
-            self.notes.append(f"Each {plan.step or 'period'} against the one a year before.")
+            self.notes.append(
+                f"Each {plan.step or 'period'} against the one a year before."
+            )
 
     def bars(self) -> None:
         plan = self.plan
         count = len(self.table)
-        self.notes.append(f"The {plan.how}." if plan.counts else f"The {plan.how} of all rows.")
+        self.notes.append(
+            f"The {plan.how}." if plan.counts else f"The {plan.how} of all rows."
+        )
         if plan.x and plan.x.role is Role.PERIOD:
             note = f"The last {_MOST_BARS} periods."
             self.set(self.coded.tail(_MOST_BARS))
@@ -429,9 +465,13 @@ class Points:
         plan = self.plan
         notes = list(self.notes)
         if not plan.x and plan.is_over_time:
-            notes.append("In the order of the rows, since no column has times or categories.")
+            notes.append(
+                "In the order of the rows, since no column has times or categories."
+            )
             if self.rows_of_a_point > 1:
-                notes.append(f"Each point is the mean of {self.rows_of_a_point:,} rows.")
+                notes.append(
+                    f"Each point is the mean of {self.rows_of_a_point:,} rows."
+                )
         elif plan.over and plan.is_over_time:
             how = "" if plan.y.additive else ", each row counting the same"
             notes.append(f"The {plan.how} over {listed(plan.over, 'and')}{how}.")
@@ -439,10 +479,14 @@ class Points:
             name = plan.to_date.name
             is_whole = self._keeps == "False"
             notes.append(
-                f"{name} rows are left out." if is_whole else f"Only {name} rows are drawn."
+                f"{name} rows are left out."
+                if is_whole
+                else f"Only {name} rows are drawn."
             )
         notes += self.left_out
-        return notes + [column.note for column in (plan.y, plan.x) if column and column.note]
+        return notes + [
+            column.note for column in (plan.y, plan.x) if column and column.note
+        ]
 
 
 def _chart(points: Points, *, all_lines: bool) -> Json:
@@ -457,7 +501,11 @@ def _chart(points: Points, *, all_lines: bool) -> Json:
         line["colour"] = colours.get(line["name"], 0)
         line["name"] = inert(line["name"])
         line["panel"] = inert(line["panel"])
-    adds = plan.y.additive and plan.is_over_time and plan.show in {"value", "sum", "average"}
+    adds = (
+        plan.y.additive
+        and plan.is_over_time
+        and plan.show in {"value", "sum", "average"}
+    )
     return _nothing("", plan.choices) | {
         "kind": plan.kind,
         "title": inert(points.title),
@@ -473,13 +521,17 @@ def _chart(points: Points, *, all_lines: bool) -> Json:
     }
 
 
-def _colours(points: Points, names: Sequence[str], *, all_lines: bool) -> dict[str, int]:
+def _colours(
+    points: Points, names: Sequence[str], *, all_lines: bool
+) -> dict[str, int]:
     """Return the colours of lines, which they keep under filters; -1 for those that have none."""
     order = points.order
     ranks = [*map(order.index, names)]
     colours = [rank % COLOURS if all_lines else -1 for rank in ranks]
     free = iter(sorted({*range(COLOURS)}.difference(ranks[:COLOURS])))
-    colours[:COLOURS] = [rank if rank < COLOURS else next(free) for rank in ranks[:COLOURS]]
+    colours[:COLOURS] = [
+        rank if rank < COLOURS else next(free) for rank in ranks[:COLOURS]
+    ]
     return dict(zip(names, colours, strict=True))
 
 
@@ -501,7 +553,9 @@ def _axis(points: Points) -> Json:
 def _lines(points: Points) -> Iterator[Json]:
     """Yield the values of each column of the table."""
     table = points.table
-    cells = _rounded(table, _written(points.plan)).astype(object).where(table.notna(), None)
+    cells = (
+        _rounded(table, _written(points.plan)).astype(object).where(table.notna(), None)
+    )
     for at, (panel, name) in enumerate(map(points.place, cells)):
         yield {"panel": panel, "name": name, "values": cells.iloc[:, at].tolist()}
 
@@ -510,7 +564,11 @@ def _dots(points: Points) -> Iterator[Json]:
     """Yield the points of each panel and colour, each with a place of its own."""
     plan = points.plan
     keys = [column.name for column in points.apart.values()]
-    groups = points.table.groupby(keys, observed=True) if keys else [((plan.y.name,), points.table)]
+    groups = (
+        points.table.groupby(keys, observed=True)
+        if keys
+        else [((plan.y.name,), points.table)]
+    )
     for key, rows in groups:
         panel, name = points.place(key if len(key) > 1 else key[0])
         xs, ys = (
@@ -569,7 +627,9 @@ def _format(column: ChartColumn) -> str:
         telling += name[:1]
     if not MONEY.isdisjoint(telling):
         return "money"
-    is_count = column.additive and bool((column.data.iloc[:10_000].dropna() % 1 == 0).all())
+    is_count = column.additive and bool(
+        (column.data.iloc[:10_000].dropna() % 1 == 0).all()
+    )
     return "count" if is_count else "number"
 
 
@@ -643,7 +703,9 @@ def _options(points: Points) -> list[str]:
         if len(points.table.columns) == 1:
             options.append("legend=False")
         if others > 0:
-            options.append(f"color=[*plt.cm.tab10.colors[:{COLOURS}], *['lightgray'] * {others}]")
+            options.append(
+                f"color=[*plt.cm.tab10.colors[:{COLOURS}], *['lightgray'] * {others}]"
+            )
     if points.is_log:
         options.append(f"log{'x' if plan.kind == 'bar' else 'y'}=True")
     return options
@@ -661,6 +723,8 @@ def _filled(points: Points) -> str:
 def _formatters(points: Points) -> list[str]:
     axis = "xaxis" if points.plan.kind == "bar" else "yaxis"
     if _written(points.plan) == "percent":
-        return [f"{axis}.set_major_formatter(plt.matplotlib.ticker.PercentFormatter(1))"]
+        return [
+            f"{axis}.set_major_formatter(plt.matplotlib.ticker.PercentFormatter(1))"
+        ]
     is_large = float(points.measured.abs().max().max()) >= 1e4
     return [f"{axis}.set_major_formatter('{{x:,.15g}}')"] if is_large else []

@@ -64,7 +64,9 @@ class Expression:
         except ArgumentError:
             raise
         except (SyntaxError, MemoryError, RecursionError, *TROUBLE):
-            raise ArgumentError("This isn't an expression of columns and numbers.", _SUCH) from None
+            raise ArgumentError(
+                "This isn't an expression of columns and numbers.", _SUCH
+            ) from None
         if not is_column:
             raise ArgumentError("The expression names no column.", _SUCH)
 
@@ -74,7 +76,9 @@ class Expression:
 
     def _of(self, node: ast.AST) -> Coded:
         match node:
-            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            case ast.Constant(value=int() | float() as number) if not isinstance(
+                number, bool
+            ):
                 return Coded(float(number), literal(number))
             case ast.Name(id=name):
                 return self._number(self._column(name))
@@ -97,13 +101,21 @@ class Expression:
         match node:
             case ast.Name(id=name):
                 return self._column(name).adds_up
-            case ast.UnaryOp(operand=inner) | ast.Call(func=ast.Name(id="abs"), args=[inner, *_]):
+            case (
+                ast.UnaryOp(operand=inner)
+                | ast.Call(func=ast.Name(id="abs"), args=[inner, *_])
+            ):
                 return self._adds_up(inner)
             case ast.BinOp(left=left, op=ast.Div(), right=ast.Constant()):
                 return self._adds_up(left)
-            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() as sign, right=right):
-                columns = [part for part in (left, right) if not isinstance(part, ast.Constant)]
-                is_product = isinstance(sign, ast.Mult)  # an amount times a ratio is an amount
+            case ast.BinOp(
+                left=left, op=ast.Add() | ast.Sub() | ast.Mult() as sign, right=right
+            ):
+                columns = [
+                    part for part in (left, right) if not isinstance(part, ast.Constant)
+                ]
+                # An amount times a ratio is an amount.
+                is_product = isinstance(sign, ast.Mult)
                 return (any if is_product else all)(map(self._adds_up, columns))
         return False
 
@@ -122,18 +134,23 @@ class Expression:
         """Call a function of values, perhaps a number of rows, and the columns that it is by."""
         if name not in _FUNCTIONS:
             raise ArgumentError(
-                f"{quote(name)} can't be called here.", f"There are {', '.join(_FUNCTIONS)}."
+                f"{quote(name)} can't be called here.",
+                f"There are {', '.join(_FUNCTIONS)}.",
             )
         count = 1
         match rest:
             case [ast.Constant(value=int(count)), *rest] if not 0 < count <= _MOST_ROWS:
-                raise ArgumentError(f"{name} looks back 1 row or more, not {count:,}.", _SUCH)
+                raise ArgumentError(
+                    f"{name} looks back 1 row or more, not {count:,}.", _SUCH
+                )
         by = [self._column(other.id) for other in rest if isinstance(other, ast.Name)]
         if len(by) < len(rest):
             raise ArgumentError(f"{name} takes columns after its values.", _SUCH)
         groups = values
         if by:
-            keys = Coded([column.data for column in by], f"[{', '.join(c.ref for c in by)}]")
+            keys = Coded(
+                [column.data for column in by], f"[{', '.join(c.ref for c in by)}]"
+            )
             groups = values.groupby(keys, dropna=False, observed=True)
         return _FUNCTIONS[name](values, groups, count)
 
@@ -163,14 +180,17 @@ def _rolling(values: Coded, groups: Coded, count: int) -> Coded:
     if groups is values:
         return values.rolling(count).mean()
     mean = Coded(
-        lambda part: part.rolling(count).mean(), f"lambda part: part.rolling({count}).mean()"
+        lambda part: part.rolling(count).mean(),
+        f"lambda part: part.rolling({count}).mean()",
     )
     return groups.transform(mean)
 
 
 _FUNCTIONS: dict[str, Callable[[Coded, Coded, int], Coded]] = {
     "share": _share,
-    "change": lambda values, groups, count: _ratio(values, groups.shift(count)).joined("-", 1),
+    "change": lambda values, groups, count: _ratio(values, groups.shift(count)).joined(
+        "-", 1
+    ),
     "rolling": _rolling,
     "log": lambda values, _, __: Coded(np, "np").log(values.where(values > 0)),
     "abs": lambda values, _, __: values.abs(),
@@ -201,7 +221,9 @@ def pivot(columns: Columns, wish: Pivot) -> Pivoted:
         column_of(name, columns)
     keys = [name for name, column in columns.items() if column.type in _KEYS]
     if not keys:
-        raise ArgumentError("There is nothing to group by: no column has categories or dates.")
+        raise ArgumentError(
+            "There is nothing to group by: no column has categories or dates."
+        )
     rows, across = _axes(keys, columns, wish)
     measures = [name for name, column in columns.items() if column.is_measure]
     adding = [name for name in measures if columns[name].adds_up]
@@ -216,8 +238,15 @@ def pivot(columns: Columns, wish: Pivot) -> Pivoted:
     chosen = {"rows": rows, "columns": across, "measure": measure, "how": how}
     label = _label(measure, how)
     steps = [*_ordered(columns, rows, across), *_grouped(chosen, parts, label)]
-    about = {"keys": keys, "measures": measures, "hows": hows, "note": _note(how, parts)}
-    return Pivoted(steps, label, rows, across, chosen | about, {*rows, across, measure, *parts})
+    about = {
+        "keys": keys,
+        "measures": measures,
+        "hows": hows,
+        "note": _note(how, parts),
+    }
+    return Pivoted(
+        steps, label, rows, across, chosen | about, {*rows, across, measure, *parts}
+    )
 
 
 def _axes(keys: list[str], columns: Columns, wish: Pivot) -> tuple[list[str], str]:
@@ -242,7 +271,9 @@ def _usual_axes(keys: list[str], columns: Columns) -> tuple[str, str]:
     times = [name for name in keys if columns[name].is_time]
     dates_last = sorted(times, key=lambda name: columns[name].type == "date")
     time = _first_varying(dates_last, columns)
-    labels = [name for name in keys if name not in times and columns[name].type != "bool"]
+    labels = [
+        name for name in keys if name not in times and columns[name].type != "bool"
+    ]
     label = _first_varying(labels, columns)
     if not (time and label):
         return time or label or keys[0], ""
@@ -277,7 +308,9 @@ def _label(measure: str, how: str) -> str:
 def _note(how: str, parts: Sequence[str]) -> str:
     if how == "ratio":
         return f"The sum of {parts[0]} by that of {parts[1]}."
-    return {"mean": "Each row counts the same.", "share": "Shares of each column."}.get(how, "")
+    return {"mean": "Each row counts the same.", "share": "Shares of each column."}.get(
+        how, ""
+    )
 
 
 def _parts_of(measure: str, adding: Sequence[str], columns: Columns) -> list[str]:
@@ -286,7 +319,9 @@ def _parts_of(measure: str, adding: Sequence[str], columns: Columns) -> list[str
         return []
     names = [measure, *adding[:_MOST_MEASURES]]
     every = max(1, len(columns[measure].data) // _SAMPLE)
-    floats = pd.DataFrame({name: columns[name].floats()[::every] for name in names}).dropna()
+    floats = pd.DataFrame(
+        {name: columns[name].floats()[::every] for name in names}
+    ).dropna()
     for name, other in permutations(names[1:], 2):
         product = floats[measure] * floats[other]
         if len(floats) > 1 and np.allclose(product, floats[name], rtol=1e-3):
@@ -304,7 +339,9 @@ def _ordered(columns: Columns, rows: Sequence[str], across: str) -> list[Operati
         elif column.of_time:
             periods = [*column.factorized()[1]]
             code = f"pd.CategoricalDtype({literal(periods)}, ordered=True)"
-            change = step("astype", Coded(pd.CategoricalDtype(periods, ordered=True), code))
+            change = step(
+                "astype", Coded(pd.CategoricalDtype(periods, ordered=True), code)
+            )
         else:
             continue
         function = Coded(
@@ -319,14 +356,21 @@ def _grouped(chosen: Json, parts: list[str], label: str) -> list[Operation]:
     """Return what brings the rows of each group together."""
     across = chosen["columns"]
     keys = [*filter(None, [*chosen["rows"], across])]
-    steps = [step("groupby", keys, observed=True, dropna=False), *_joined(chosen, parts)]
+    steps = [
+        step("groupby", keys, observed=True, dropna=False),
+        *_joined(chosen, parts),
+    ]
     if across:
         steps.append(step("unstack"))
     if chosen["how"] == "share":
         steps.append(step("pipe", Coded(lambda sums: sums / sums.sum(), _SHARE)))
     if not across:
         return [*steps, step("reset_index", name=label)]
-    return [*steps, step("rename", columns=str), step("reset_index", allow_duplicates=True)]
+    return [
+        *steps,
+        step("rename", columns=str),
+        step("reset_index", allow_duplicates=True),
+    ]
 
 
 def _joined(chosen: Json, parts: list[str]) -> list[Operation]:

@@ -80,9 +80,22 @@ _LONGEST_HELP = 20_000
 _BRIEF = 220
 _LONGEST_BRIEF = 600
 # Words by which the ends of a range differ.
-_ENDS = {"start", "end", "from", "to", "begin", "until", "since", "min", "max", "after", "before"}
+_ENDS = {
+    "start",
+    "end",
+    "from",
+    "to",
+    "begin",
+    "until",
+    "since",
+    "min",
+    "max",
+    "after",
+    "before",
+}
 _MOST_SHOWN = (
-    12  # required and optional fields without a default, before the rest is under More options
+    # Required and optional fields without a default, before the rest is under More options.
+    12
 )
 _MOST_ROWS = 200  # of a list of objects; a longer one is JSON
 _LONGEST_SCHEMA = 4000  # characters that are shown
@@ -91,7 +104,8 @@ _MOST_NAMED = 3  # values that aren't listed
 _MOST_FIXES = 3
 _MOST_COMPARED = 100
 _LONGEST_FIX = 60
-_PAUSE = 0.4  # seconds without typing before values that depend on what is typed are listed
+# Seconds without typing before values that depend on what is typed are listed.
+_PAUSE = 0.4
 _SENTENCE_END = re.compile(r"(?<!\b[a-z]\.[a-z])[.!?](?=\s+[^a-z\d\s])")
 _UNTYPABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 _KNOWN = {
@@ -106,7 +120,12 @@ _ROW = re.compile(r"\.\d+(?=\.|$)")
 # An item of a list in one line: in quotes, with doubled ones inside, or up to the next comma.
 _ITEM = re.compile(r'\s*(?:"((?:[^"]|"")*)"(?=\s*(?:,|$))|([^,]+))')
 _YES = {"yes", "true", "y"}
-_CONTROLS = {Kind.JSON: "json", Kind.INTEGER: "number", Kind.NUMBER: "number", Kind.DATE: "date"}
+_CONTROLS = {
+    Kind.JSON: "json",
+    Kind.INTEGER: "number",
+    Kind.NUMBER: "number",
+    Kind.DATE: "date",
+}
 
 
 @dataclass(eq=False)
@@ -126,10 +145,12 @@ class FormView:
         form.shows_labels = True
         form.variables = notebook.variables
         self._lock = threading.RLock()  # options arrive on the background loop
-        self._fields = by_name(with_parts(form.fields))  # of a list of objects, the parts of each
+        # Of a list of objects, the parts of each.
+        self._fields = by_name(with_parts(form.fields))
         fields = self._fields.items()
         self._sources = {
-            name: FieldSource(field, function, form, self._on_source) for name, field in fields
+            name: FieldSource(field, function, form, self._on_source)
+            for name, field in fields
         }
         self._forget()
         self._carried.update(dict.fromkeys(form.values, False))
@@ -195,7 +216,9 @@ class FormView:
         if field.default is not None and default_of(field) is None:
             help_text += f"\nThe default, {quote(field.default)}, can't be entered. Leave the field empty to use it."
         if entries := _entries(field):
-            named = listed([f"{entry} for {what}" for what, entry in entries.items()], "or")
+            named = listed(
+                [f"{entry} for {what}" for what, entry in entries.items()], "or"
+            )
             help_text += f"\nText is sent as text; enter {named}."
         brief = _brief(inert(field.brief), help_text)
         return {
@@ -206,11 +229,14 @@ class FormView:
             "more": more,
             "short": _is_short(field, control),
             "hint": _hint(field, control),
-            "default": None if field.default is None else clip(inert(field.default), 100),
+            "default": None
+            if field.default is None
+            else clip(inert(field.default), 100),
             "help": help_text,
             "brief": "" if brief == help_text else brief,
             "knownFrom": _known_from(field),
-            "open": has_list or (bool(field.options) and not field.is_declared("options")),
+            "open": has_list
+            or (bool(field.options) and not field.is_declared("options")),
             "flag": sorted(field.options, key=lambda word: word.casefold() not in _YES)
             if control == "flag"
             else None,
@@ -225,7 +251,9 @@ class FormView:
     def _inside(self, field: Field) -> Json:
         """Return the views of a field's parts; of JSON without parts, its schema and where to begin."""
         if field.fields:
-            return {"parts": [self._field_view(part, more=False) for part in field.fields]}
+            return {
+                "parts": [self._field_view(part, more=False) for part in field.fields]
+            }
         if field.kind is not Kind.JSON:
             return {}
         template = template_of(field.schema or {})
@@ -244,9 +272,13 @@ class FormView:
         for name, whole in by_name(self.form.fields).items():
             parts = parts_in(whole, opened(whole, self.form.values.get(name, UNSET)))
             shown |= {
-                part.name: part for part, value in parts if part is whole or value is not UNSET
+                part.name: part
+                for part, value in parts
+                if part is whole or value is not UNSET
             }
-        return shown | {name: self.form.field(name) for name in more if name not in shown}
+        return shown | {
+            name: self.form.field(name) for name in more if name not in shown
+        }
 
     def values(self, ran: Args | None = None, named: Args | None = None) -> Json:
         """Return the values, what is wrong, and whether they aren't those that `ran` or a cell named, as `Values`."""
@@ -289,7 +321,9 @@ class FormView:
         if is_set or self._pressed:
             wrong += errors.get(name, ())
         unknown = [] if wrong else self._source(field).unlisted(self._texts(name))
-        warned = warnings.get(name, ()) if self._pressed or name in self._carried else ()
+        warned = (
+            warnings.get(name, ()) if self._pressed or name in self._carried else ()
+        )
         state = {
             "value": self._value(field, args),
             "errors": [self._message(field, text) for text in dict.fromkeys(wrong)],
@@ -300,9 +334,13 @@ class FormView:
         }
         return {key: part for key, part in state.items() if part}
 
-    def _amber(self, field: Field, warned: Sequence[str], unknown: Sequence[str]) -> list[Json]:
+    def _amber(
+        self, field: Field, warned: Sequence[str], unknown: Sequence[str]
+    ) -> list[Json]:
         """Return the warnings of the form, or say which values aren't listed."""
-        amber = [self._message(field, text) for text in warned or self._about(field, unknown)]
+        amber = [
+            self._message(field, text) for text in warned or self._about(field, unknown)
+        ]
         if warned and self.form.is_set(field.name):
             for message in amber:
                 message["text"] += " It is sent as given."
@@ -354,7 +392,9 @@ class FormView:
         try:
             if isinstance(value, bytes):
                 return str(recorded(value))
-            if value is None or (field.kind is Kind.JSON and not isinstance(value, str | Variable)):
+            if value is None or (
+                field.kind is Kind.JSON and not isinstance(value, str | Variable)
+            ):
                 text = entry_of(field, value)
             elif isinstance(value, list | tuple):
                 text = ", ".join(_quoted(self._text(field, item)) for item in value)
@@ -375,7 +415,11 @@ class FormView:
         if self.form.held(field) is UNSET and not is_refused:
             text = "Required"
         elif is_text and field.kind is Kind.DATE and not (source.choices or is_order):
-            text = "Enter a valid date." if use else "Enter a valid date, such as 2025-11-15."
+            text = (
+                "Enter a valid date."
+                if use
+                else "Enter a valid date, such as 2025-11-15."
+            )
         return {"text": text, "use": use, "instead": value if use else ""}
 
     def _named(self, field: Field, text: str) -> str:
@@ -404,7 +448,10 @@ class FormView:
 
     def take(self, values: PageValues, seq: int = 0) -> None:
         """Set fields to typed values, or clear them; none of them if one can't be read."""
-        new = {name: self._read(self.form.field(name), value) for name, value in values.items()}
+        new = {
+            name: self._read(self.form.field(name), value)
+            for name, value in values.items()
+        }
         with self._lock:
             self.seq = max(self.seq, seq)
             for name, value in new.items():
@@ -435,13 +482,17 @@ class FormView:
     def refuse(self, errors: Said, refusal: str = "") -> list[Json]:
         """Show errors of the service, each until its field changes; return fixes for the values that it named."""
         with self._lock:
-            self._refused = {name: errors[name] for name in errors if name in self._fields}
+            self._refused = {
+                name: errors[name] for name in errors if name in self._fields
+            }
         fixes = []
         for name, source in self._sources.items():
             for value in dict.fromkeys(self._texts(name)[:_MOST_COMPARED]):
                 if value and value in refusal and (near := source.nearest(value)):
                     text = f"Use {clip(near, _LONGEST_FIX)}"
-                    fixes.append({"field": name, "text": text, "use": near, "instead": value})
+                    fixes.append(
+                        {"field": name, "text": text, "use": near, "instead": value}
+                    )
         return fixes[:_MOST_FIXES]
 
     def carry(self) -> None:
@@ -486,7 +537,9 @@ class FormView:
         """Return the values of a pasted column, row or list, those that aren't options, and how many were repeated."""
         target = self.form.field(field)
         lines = self._typable(target, text.splitlines())
-        values, unknown = self._source(target).choices.pasted("\n".join(lines), target.kind)
+        values, unknown = self._source(target).choices.pasted(
+            "\n".join(lines), target.kind
+        )
         once = _bounded(target, self._once(target, values))
         return {"values": once, "unknown": unknown, "repeated": len(values) - len(once)}
 
@@ -510,7 +563,8 @@ class FormView:
         """Convert a value of the page for the form, or raise an `ArgumentError` if no control would send it."""
         if field.value_kind is Kind.FILE and not self.trusted:
             raise ArgumentError(
-                f"{field.label} takes a file of this machine.", "A visitor can't send one."
+                f"{field.label} takes a file of this machine.",
+                "A visitor can't send one.",
             )
         if isinstance(value, NotText):
             constant = value.constant
@@ -518,13 +572,19 @@ class FormView:
                 return self._each(field, value.each)
             if constant not in constants(field):
                 raise ArgumentError(
-                    f"{field.label} doesn't take {constant}.", "Clear the field to leave it out."
+                    f"{field.label} doesn't take {constant}.",
+                    "Clear the field to leave it out.",
                 )
             return CONSTANTS[constant]()
         if isinstance(value, list):
-            items = [self._typed(text) for text in self._once(field, self._typable(field, value))]
+            items = [
+                self._typed(text)
+                for text in self._once(field, self._typable(field, value))
+            ]
             # A list that is only described may be one value, and a variable may hold a whole list.
-            is_one = len(items) == 1 and (not field.is_declared() or isinstance(items[0], Variable))
+            is_one = len(items) == 1 and (
+                not field.is_declared() or isinstance(items[0], Variable)
+            )
             return items[0] if is_one else items
         [text] = self._typable(field, [value or ""])
         return self._typed(text)
@@ -550,7 +610,8 @@ class FormView:
             odd = _UNTYPABLE.search(text)
             if odd and text not in options:
                 raise ArgumentError(
-                    f"{field.label} can't contain the character {quote(odd[0])}.", "Delete it."
+                    f"{field.label} can't contain the character {quote(odd[0])}.",
+                    "Delete it.",
                 )
         return texts
 
@@ -594,7 +655,11 @@ class FormView:
         """Take the values that a source lists, and remove those that it no longer lists."""
         name = source.field.name
         with self._lock:
-            gone = [value for value in self._texts(name) if source.known and value in source.gone]
+            gone = [
+                value
+                for value in self._texts(name)
+                if source.known and value in source.gone
+            ]
             if gone:
                 value = self.form[name]
                 left = [item for item in several(value) if item not in gone]
@@ -704,7 +769,9 @@ def _entries(field: Field) -> dict[str, str]:
     if field.kind is not Kind.JSON or not takes(field, "text"):
         return {}
     entries = {
-        what: f"{JSON_PREFIX}{text}" for text, what in _OTHERS if takes(field, json.loads(text))
+        what: f"{JSON_PREFIX}{text}"
+        for text, what in _OTHERS
+        if takes(field, json.loads(text))
     }
     return entries or {"other values": f"{JSON_PREFIX}…"}
 
@@ -727,10 +794,16 @@ def _known_from(field: Field) -> str:
     kind = _KNOWN[field.evidence.get("kind", Evidence.ASSUMED)]
     values = f"listed by {inert(field.source or '')}"
     if field.options:
-        values = _KNOWN[Evidence.DECLARED if field.is_declared("options") else Evidence.DESCRIBED]
+        values = _KNOWN[
+            Evidence.DECLARED if field.is_declared("options") else Evidence.DESCRIBED
+        ]
     elif not field.source:
         return f"Type {kind}."
-    return f"Type and values {kind}." if values == kind else f"Type {kind}; values {values}."
+    return (
+        f"Type and values {kind}."
+        if values == kind
+        else f"Type {kind}; values {values}."
+    )
 
 
 def _bounded(field: Field, texts: list[str]) -> list[str]:

@@ -34,7 +34,8 @@ _MOST_USES = 12
 _LONGEST_NAME = 120
 _LONGEST_ABOUT = 240
 _LONGEST_EXAMPLE = 80
-_BREAKDOWNS = {"dimensions", "dimension", "groupby", "breakdown"}  # names of fields, folded
+# Names of fields, folded.
+_BREAKDOWNS = {"dimensions", "dimension", "groupby", "breakdown"}
 _NO_USES = {Kind.YES_NO, Kind.DATE, Kind.JSON, Kind.FILE}
 _MEANT = {Kind.SYMBOL, Kind.PANEL}  # by the names of columns
 _SOON = 600.0  # seconds; the end of a token is shown only if it is nearer
@@ -61,7 +62,10 @@ class HeaderView:
             "tokenEnds": f"The token {ends_in(status.ends)}."
             if status and status.remaining < _SOON
             else "",
-            "trouble": [*self.trouble, *(status.trouble.splitlines() if status else ())][:3],
+            "trouble": [
+                *self.trouble,
+                *(status.trouble.splitlines() if status else ()),
+            ][:3],
             "functions": functions,
             "nothing": no_functions(session.service, session.kind) if is_empty else "",
         }
@@ -72,7 +76,9 @@ class HeaderView:
             "id": slug,
             "name": _shown(function.title or function.name),
             "about": clip(
-                inert(" ".join(function.description.removeprefix(function.title).split())),
+                inert(
+                    " ".join(function.description.removeprefix(function.title).split())
+                ),
                 _LONGEST_ABOUT,
             ),
             "group": _shown(function.group),
@@ -108,7 +114,9 @@ class HeaderView:
         page = [
             {
                 "title": _shown(title),
-                "functions": [self.function(function, slug) for slug, (_, function) in section],
+                "functions": [
+                    self.function(function, slug) for slug, (_, function) in section
+                ],
             }
             for title, section in groupby(shown, key=lambda row: row[1][0])
         ]
@@ -117,7 +125,9 @@ class HeaderView:
     def _named(self, names: Collection[str]) -> list[Function]:
         """Return the functions with these names, as far as they are listed."""
         functions = map(_listed(self.session).peek, names)
-        return [function for function in functions if function and function.name in names]
+        return [
+            function for function in functions if function and function.name in names
+        ]
 
     @answers(refused="Favourites can't be changed")
     def favourite(self, function: Name, *, on: bool) -> None:
@@ -126,7 +136,9 @@ class HeaderView:
     @answers(reads=True)
     def about(self) -> Json:
         rows = self.status.rows if self.status else [("service", self.session.service)]
-        return {"facts": [("version", f"jupyter_funcs {version('jupyter-funcs')}"), *rows]}
+        return {
+            "facts": [("version", f"jupyter_funcs {version('jupyter-funcs')}"), *rows]
+        }
 
     def start(self, recent: list[Json]) -> Json:
         """Return what an empty panel offers: functions, recent runs and presets."""
@@ -158,7 +170,8 @@ class HeaderView:
         about = dict.fromkeys(shipped, "comes with the demo")
         try:
             about |= dict.fromkeys(presets.names(function), "")
-        except FuncsError as error:  # a broken file must not keep the panel from opening
+        except FuncsError as error:
+            # A broken file must not keep the panel from opening.
             self.trouble = error.lines
         return [
             {"name": name, "about": text, "shipped": name in shipped}
@@ -175,7 +188,9 @@ def _needed(form: Form, *, broken_down: bool = True) -> Iterator[Field]:
             met.add(_rule_of(field))
             yield field
     if broken_down:
-        yield from (field for field in unset if _breaks_down(field) and not is_needed(field))
+        yield from (
+            field for field in unset if _breaks_down(field) and not is_needed(field)
+        )
 
 
 def _rule_of(field: Field) -> Collection[str]:
@@ -192,7 +207,9 @@ def _first(function: RemoteCall, field: Field, args: Args) -> str:
     return next(iter(field.options or function.known_choices(field, args).values), "")
 
 
-async def example_values(function: RemoteCall, form: Form, *, broken_down: bool = True) -> Args:
+async def example_values(
+    function: RemoteCall, form: Form, *, broken_down: bool = True
+) -> Args:
     """Return arguments for an example: the first option or listed value of each field that the function needs."""
     values: Args = {}
     for field in _needed(form, broken_down=broken_down):
@@ -201,7 +218,8 @@ async def example_values(function: RemoteCall, form: Form, *, broken_down: bool 
             await function.choices(field, args)
         if not (first := _first(function, field, args)):
             raise ArgumentError(
-                f"There is no example: {field.label} lists no values.", "Fill in the form."
+                f"There is no example: {field.label} lists no values.",
+                "Fill in the form.",
             )
         values[field.name] = first
     return values
@@ -238,7 +256,9 @@ def uses_of(ran: RemoteCall, args: Args, column: TableColumn, text: str) -> list
     """Return the fields of other functions that take a value of a result, those that list it first."""
     catalog = _listed(ran.session)
     # Of a large catalog, not all functions are read.
-    likely = chain(catalog.search(column.name), catalog.search(text[:_LONGEST_NAME]), catalog)
+    likely = chain(
+        catalog.search(column.name), catalog.search(text[:_LONGEST_NAME]), catalog
+    )
     slugs = dict.fromkeys(map(catalog.slug, likely))
     slugs.pop(ran.slug, None)
     uses: list[list[Json]] = [[], [], []]  # by rank
@@ -268,7 +288,9 @@ def _taken(
         return 2, text[:10] if kind is Kind.DATE else ""
     if kind in _NO_USES:
         return 0, ""
-    choices = Choices.of(field.options) if field.options else call.known_choices(field, args)
+    choices = (
+        Choices.of(field.options) if field.options else call.known_choices(field, args)
+    )
     # Where values are listed, they decide; a number among them may mean anything.
     if choices:
         listed = "" if column.right else choices.meant(text)
@@ -294,7 +316,8 @@ def listed_again(function: RemoteCall) -> RemoteCall | None:
     catalog = _listed(function.session)
     candidates = map(catalog.peek, (function.slug, function.name))
     listed = next(
-        (listed for listed in candidates if listed and listed.name == function.name), None
+        (listed for listed in candidates if listed and listed.name == function.name),
+        None,
     )
     if not listed:
         return None

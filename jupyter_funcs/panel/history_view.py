@@ -94,7 +94,10 @@ class HistoryView:
             *history.runs,
         ]
         varying = _varying(runs)
-        return [self._row(run, varying[run.function]) for run in runs[: -_MOST_ROWS - 1 : -1]]
+        return [
+            self._row(run, varying[run.function])
+            for run in runs[: -_MOST_ROWS - 1 : -1]
+        ]
 
     def _row(self, run: Run, varying: Iterable[str] = ()) -> Json:
         began = run.started.astimezone()
@@ -102,7 +105,8 @@ class HistoryView:
         labels = self._labels(run.function)
         names = [name for name in varying if name in run.args]
         told = [
-            (labels.get(name, inert(name)), _text(run.args[name])) for name in names[:_MOST_ARGS]
+            (labels.get(name, inert(name)), _text(run.args[name]))
+            for name in names[:_MOST_ARGS]
         ]
         if run.is_sweep and f"{run.runs:,} values" not in dict(told).values():
             told.append(("runs", f"{run.runs:,}"))
@@ -130,11 +134,18 @@ class HistoryView:
         listing = self.session.listed
         if listing is None or listing.peek(function) is None:
             return {}
-        return {field.name: inert(field.label) for field in self.session[function].fields}
+        return {
+            field.name: inert(field.label) for field in self.session[function].fields
+        }
 
     @answers(in_thread=True)
     def compare(
-        self, before: RunNumber, after: RunNumber, first: Number = 0, *, again: bool = False
+        self,
+        before: RunNumber,
+        after: RunNumber,
+        first: Number = 0,
+        *,
+        again: bool = False,
     ) -> Json:
         """Compare two runs, with a page of the rows that differ; `again` repeats runs that are no longer in memory."""
         pair, about, table = self._compared
@@ -144,11 +155,16 @@ class HistoryView:
         if not table:
             return about
         page = table.page(
-            TableQuery(), first, first + _PAGE, list(range(min(table.count, _MOST_COLUMNS)))
+            TableQuery(),
+            first,
+            first + _PAGE,
+            list(range(min(table.count, _MOST_COLUMNS))),
         )
         return about | {"rows": page["rows"], "total": page["total"]}
 
-    def _compare(self, *numbers: int | str, again: bool) -> tuple[Json, TableView | None]:
+    def _compare(
+        self, *numbers: int | str, again: bool
+    ) -> tuple[Json, TableView | None]:
         runs = [*map(self.session.history.get, numbers)]
         before, after = map(self._row, runs)
         about: Json = {"before": before, "after": after, "totals": None, "chart": None}
@@ -177,7 +193,9 @@ class HistoryView:
             return about | {"said": f"{error.what} {way}"}, None
         table = TableView(changes)
         columns = table.columns(list(range(min(table.count, _MOST_COLUMNS))))
-        about["columns"] = [{"name": column["name"], "type": column["type"]} for column in columns]
+        about["columns"] = [
+            {"name": column["name"], "type": column["type"]} for column in columns
+        ]
         return about | {"said": _counted(changes, frames, names)}, table
 
     def _frame(self, run: Run, *, again: bool) -> Any:
@@ -196,7 +214,9 @@ class HistoryView:
                 f"{function.name} changes data, so it isn't run again to compare.",
                 "Run it yourself.",
             )
-        frame = sweep(function, None, run.args) if run.is_sweep else function(**run.args)
+        frame = (
+            sweep(function, None, run.args) if run.is_sweep else function(**run.args)
+        )
         self.held.keep(frame)
         return frame
 
@@ -229,7 +249,9 @@ def _varying(runs: list[Run]) -> Messages:
     for function, sent in by_function.items():
         names = dict.fromkeys(chain(*sent))
         varying[function] = [
-            name for name in names if len(sent) == 1 or len({_key(args, name) for args in sent}) > 1
+            name
+            for name in names
+            if len(sent) == 1 or len({_key(args, name) for args in sent}) > 1
         ]
     return varying
 
@@ -255,7 +277,9 @@ def result_of(run: Run) -> pd.DataFrame:
     """Return the result of a run, or raise an error that says why there is none."""
     frame = run.frame
     if not isinstance(frame, pd.DataFrame):
-        raise ArgumentError(_without_result(run) or _gone_text([run.label]), "Run it again.")
+        raise ArgumentError(
+            _without_result(run) or _gone_text([run.label]), "Run it again."
+        )
     return frame
 
 
@@ -267,9 +291,13 @@ def values_of(run: Run, function: RemoteCall) -> Args:
         )
     swept = {}
     if run.is_sweep:
-        swept = {name: Each(tuple(run.args[name])) for name in _swept(run.args, function)}
+        swept = {
+            name: Each(tuple(run.args[name])) for name in _swept(run.args, function)
+        }
     if run.pairs or prod(map(len, swept.values())) != run.runs:
-        what = f"Run {run.label} took its values in pairs or from a table; a form cannot."
+        what = (
+            f"Run {run.label} took its values in pairs or from a table; a form cannot."
+        )
         raise ArgumentError(what, f"%funcs again {run.label} runs it.")
     return run.args | swept
 
@@ -380,7 +408,10 @@ def _charts(frames: list[pd.DataFrame], compared: Json, runs: list[Run]) -> Json
         old, new = map(_by_place, views)
         places = _in_order([*(old | new)], before["x"])
         if kind == "bar":
-            rows = [[place, old.get(place), new.get(place)] for place in places[:_MOST_TOTALS]]
+            rows = [
+                [place, old.get(place), new.get(place)]
+                for place in places[:_MOST_TOTALS]
+            ]
             title = {name: before[name] for name in ("title", "unit", "format")}
             charts["totals"] = title | {"adds": before["zero"], "rows": rows}
         elif any(choice["name"] == "points" for choice in before["choices"]):
@@ -411,13 +442,16 @@ def _in_order(places: list[Any], axis: Json) -> list[Any]:
     return [places[at] for at in order_of_periods(places)] or places
 
 
-def _two_lines(axis: Json, places: list[Any], values: list[Any], compared: Json) -> Json:
+def _two_lines(
+    axis: Json, places: list[Any], values: list[Any], compared: Json
+) -> Json:
     colours = (0, 1) if compared["neutral"] else (-2, 0)
     lines = zip(compared["sides"], colours, values, strict=True)
     return {
         "x": axis | {"values": [*range(len(places))]} | {_places_of(axis): places},
         "series": [
-            {"name": name, "colour": colour, "values": line} for name, colour, line in lines
+            {"name": name, "colour": colour, "values": line}
+            for name, colour, line in lines
         ],
         "adds": False,
         "choices": [],

@@ -13,7 +13,14 @@ import msgspec
 
 from jupyter_funcs.core.errors import ArgumentError, ProtocolError
 from jupyter_funcs.core.json_decoding import decode, decode_lines
-from jupyter_funcs.core.text import clip, inert, json_text, quote, replace_surrogates, visible
+from jupyter_funcs.core.text import (
+    clip,
+    inert,
+    json_text,
+    quote,
+    replace_surrogates,
+    visible,
+)
 from jupyter_funcs.frames.display import nested_text
 from jupyter_funcs.panel.requests import Json, JsonPath, Number, Searched, answers
 
@@ -33,7 +40,13 @@ _LONGEST_COPY = 5_000_000  # bytes
 _MOST_HITS = 500
 _PATIENCE = 5.0  # seconds
 _LOOK = 1_000_000  # bytes; longer values are parsed, not searched first
-_NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
+_NAMES = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    bool: "boolean",
+    type(None): "null",
+}
 
 
 class JsonTree:
@@ -47,7 +60,8 @@ class JsonTree:
         """Return a value of the reply, with up to 50 of its items."""
         if len(path) > _DEEPEST:
             raise ArgumentError(
-                f"The tree shows {_DEEPEST} levels, and this is deeper.", "Copy the reply instead."
+                f"The tree shows {_DEEPEST} levels, and this is deeper.",
+                "Copy the reply instead.",
             )
         value, came = self._at(path)
         node = _told(value, came)
@@ -58,7 +72,9 @@ class JsonTree:
             )
         page = islice(_items(value), first, first + PAGE)
         return node | {
-            "children": [{"key": _key(key), **_told(*_opened(item))} for key, item in page]
+            "children": [
+                {"key": _key(key), **_told(*_opened(item))} for key, item in page
+            ]
         }
 
     @answers("json_text")
@@ -74,7 +90,9 @@ class JsonTree:
     def find(self, text: Searched) -> Json:
         """Find a text in keys and values, ignoring case; a hit is a list of positions, one per level from the top."""
         until = time.monotonic() + _PATIENCE
-        hits = list(islice(_found(text.casefold(), self._root[1], [], until), _MOST_HITS + 1))
+        hits = list(
+            islice(_found(text.casefold(), self._root[1], [], until), _MOST_HITS + 1)
+        )
         return {
             "hits": hits[:_MOST_HITS],
             "more": len(hits) > _MOST_HITS,
@@ -107,7 +125,9 @@ def _items(value: Any) -> Iterable[tuple[str | int, Any]]:
     return enumerate(value) if isinstance(value, list) else ()
 
 
-def _found(text: str, came: Any, places: list[int], until: float) -> Iterator[list[int]]:
+def _found(
+    text: str, came: Any, places: list[int], until: float
+) -> Iterator[list[int]]:
     """Search a value in order. What can't contain the text isn't parsed: its bytes are searched first."""
     if time.monotonic() > until or not _may_hold(text, came):
         return
@@ -152,7 +172,8 @@ def _opened(came: Any) -> Opened:
         )
         try:
             value = msgspec.json.decode(came, type=kind)
-        except (msgspec.MsgspecError, UnicodeError):  # such as half a pair of surrogates
+        except (msgspec.MsgspecError, UnicodeError):
+            # Such as half a pair of surrogates.
             return json.loads(bytes(came)), came
     if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
         with suppress(msgspec.MsgspecError, RecursionError, UnicodeError):
@@ -172,7 +193,9 @@ def _told(value: Any, came: Any) -> Json:
     if isinstance(value, dict | list):
         text = inert(_start(came))
         total = len(value)
-        is_short = isinstance(value, list) and text.endswith("]") and len(text) <= _ON_A_LINE
+        is_short = (
+            isinstance(value, list) and text.endswith("]") and len(text) <= _ON_A_LINE
+        )
         whole = not total or (is_short and set(text[1:]).isdisjoint("[{"))
         text = text if whole else clip(text, _PREVIEW)
     elif isinstance(value, str):
@@ -181,7 +204,12 @@ def _told(value: Any, came: Any) -> Json:
             text += f"… {len(value):,} characters"
     else:
         text = clip(visible(_start(came)), _LONGEST)
-    return {"type": _NAMES.get(type(value), "number"), "text": text, "total": total, "whole": whole}
+    return {
+        "type": _NAMES.get(type(value), "number"),
+        "text": text,
+        "total": total,
+        "whole": whole,
+    }
 
 
 def _start(came: Any) -> str:

@@ -44,7 +44,9 @@ _MOST_ASKED = 200  # requests at once; a page sends a few
 _LONGEST_LINE = 1_000  # of an error
 _LONG = 2_000  # characters of a part of a field
 # The open panels, each with the cells that made and show it.
-_open: weakref.WeakKeyDictionary[Panel, list[notebook.Cell]] = weakref.WeakKeyDictionary()
+_open: weakref.WeakKeyDictionary[Panel, list[notebook.Cell]] = (
+    weakref.WeakKeyDictionary()
+)
 
 _UNPACK = """const packed = Uint8Array.from(atob("%s"), (each) => each.charCodeAt(0));
 const script = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
@@ -82,7 +84,9 @@ class Panel(anywidget.AnyWidget):
     # With the style sheet, and compressed: every panel sends it again, and front ends keep each copy.
     _esm = (
         _UNPACK
-        % base64.b64encode(gzip.compress((_STATIC / "panel.js").read_bytes(), mtime=0)).decode()
+        % base64.b64encode(
+            gzip.compress((_STATIC / "panel.js").read_bytes(), mtime=0)
+        ).decode()
     )
     _view = _synced()
     _service = _synced()
@@ -93,7 +97,8 @@ class Panel(anywidget.AnyWidget):
     _result = _synced()
     _tab = _synced()
     recipe = traitlets.Unicode(
-        "panel.result()", help="The code of a run's DataFrame where no variable holds it."
+        "panel.result()",
+        help="The code of a run's DataFrame where no variable holds it.",
     )
 
     def __init__(
@@ -144,7 +149,9 @@ class Panel(anywidget.AnyWidget):
             Nothing is chosen, a value is missing or not valid (the fields say which), or the panel is closed.
         """
         if not self._is_open:
-            raise ArgumentError("This panel is closed.", "Open another one with funcs.panel().")
+            raise ArgumentError(
+                "This panel is closed.", "Open another one with funcs.panel()."
+            )
         return self._state.chosen.run()
 
     def result(self, timeout: float | None = None) -> pd.DataFrame:
@@ -172,7 +179,9 @@ class Panel(anywidget.AnyWidget):
         if visit and visit.refusal:
             raise visit.refusal
         if not (visit and visit.job and visit.shown):
-            raise ArgumentError("This panel has no result yet.", "Press Run, or call run().")
+            raise ArgumentError(
+                "This panel has no result yet.", "Press Run, or call run()."
+            )
         frame = visit.job.result(timeout)
         background.wait(visit.shown)
         return as_it_came(frame, visit.job.future.reply)
@@ -229,7 +238,13 @@ class Panel(anywidget.AnyWidget):
     def _receive(self, _: object, content: object, __: object) -> None:
         if len(self._asked) >= _MOST_ASKED:
             self._reply(
-                content, {"error": ["The panel has too many requests to answer.", "Wait a moment."]}
+                content,
+                {
+                    "error": [
+                        "The panel has too many requests to answer.",
+                        "Wait a moment.",
+                    ]
+                },
             )
             return
         future = background.start(self._answer(content))
@@ -266,12 +281,18 @@ class Panel(anywidget.AnyWidget):
             hint = "Its author can allow it: funcs.panel(trusted=True)."
             raise ArgumentError(f"{kind.refused} from this page.", hint)
         with state.lock:
-            if "run" in fields and state.chosen.shown_result.number != fields.pop("run"):
+            if "run" in fields and state.chosen.shown_result.number != fields.pop(
+                "run"
+            ):
                 raise ArgumentError(GONE)
             method = attrgetter(kind.path)(state)
         if isinstance(method.__self__, TableView):
             method = partial(_of_steps, method.__self__, kind.method)
-        reply = await asyncio.to_thread(method, **fields) if kind.in_thread else method(**fields)
+        reply = (
+            await asyncio.to_thread(method, **fields)
+            if kind.in_thread
+            else method(**fields)
+        )
         reply = await reply if inspect.isawaitable(reply) else reply
         if kind.method == "chart":
             background.start(state.runs.keep_still(state.chosen))
@@ -290,16 +311,16 @@ class Panel(anywidget.AnyWidget):
         """Describe the panel; ipywidgets would print every trait."""
         visit = self._state.visit
         shown = inert(visit.function.name) if visit else "nothing chosen"
-        return (
-            f"<Panel of {self._state.session.service}: {shown}{' (closed)' * (not self._is_open)}>"
-        )
+        return f"<Panel of {self._state.session.service}: {shown}{' (closed)' * (not self._is_open)}>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[JsonObject, JsonObject]:
         data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
         return {**data, "text/plain": repr(self)}, metadata
 
 
-def _of_steps(table: TableView, method: str, steps: requests.Steps, **fields: Any) -> Any:
+def _of_steps(
+    table: TableView, method: str, steps: requests.Steps, **fields: Any
+) -> Any:
     """Call a method of the table that some steps make."""
     return getattr(table.made(steps), method)(**fields)
 

@@ -29,7 +29,8 @@ Texts = Annotated[list[LongText], Meta(max_length=100_000)]  # of one field
 RunNumber = (
     Number | Annotated[str, Meta(max_length=50)]
 )  # a text names a run of an earlier kernel: "14/3"
-KeptId = Annotated[str, Meta(pattern=r"^[\w-]{1,100}$")]  # of a run that the service keeps
+# Of a run that the service keeps.
+KeptId = Annotated[str, Meta(pattern=r"^[\w-]{1,100}$")]
 FileFormat = Literal["csv", "xlsx", "parquet", "json", "file"]
 Tab = Literal["table", "chart", "json", "code"]
 
@@ -49,7 +50,8 @@ PageValue = None | LongText | Texts | NotText
 FailedRows = Annotated[
     list[Number], Meta(max_length=1_000)
 ]  # positions in the list of failed runs; all if empty
-Answers = Annotated[dict[Name, LongText], Meta(max_length=1_000)]  # to a question of a source
+# To a question of a source.
+Answers = Annotated[dict[Name, LongText], Meta(max_length=1_000)]
 PageValues = Annotated[dict[Name, PageValue], Meta(max_length=10_000)]
 
 
@@ -110,7 +112,9 @@ class Pivot(Part, frozen=True, tag_field="kind", tag="pivot"):
     rows: Annotated[list[Name], Meta(max_length=3)] = []
     columns: Name | None = None
     measure: Name | None = None
-    how: Literal["sum", "ratio", "mean", "count", "share", "first", "last"] | None = None
+    how: Literal["sum", "ratio", "mean", "count", "share", "first", "last"] | None = (
+        None
+    )
     of: TableQuery = TableQuery()
 
 
@@ -163,7 +167,8 @@ class RequestKind(NamedTuple):
 
 _ENVELOPE = {"v": Literal[1], "id": Number, "kind": str}  # of every request
 
-_SPELT = {"first": "from", "end": "to", "ending": "format"}  # names that Python reserves or shadows
+# Names that Python reserves or shadows.
+_SPELT = {"first": "from", "end": "to", "ending": "format"}
 # Where the objects are that answer requests, from the state of a panel; requests of a result name it by its number.
 _RESULT = "chosen.shown_result."
 _PLACES = {
@@ -202,14 +207,22 @@ def answers(
             fields.append(("steps", Steps, NO_STEPS))
         for parameter in list(signature(method, eval_str=True).parameters.values())[1:]:
             default = (
-                msgspec.NODEFAULT if parameter.default is parameter.empty else parameter.default
+                msgspec.NODEFAULT
+                if parameter.default is parameter.empty
+                else parameter.default
             )
             fields.append((parameter.name, parameter.annotation, default))
         request = msgspec.defstruct(
             name, fields, rename=_SPELT, forbid_unknown_fields=True, kw_only=True
         )
         KINDS[kind or name] = RequestKind(
-            request, name, path, in_thread or of_result, refused, begins, reads or of_result
+            request,
+            name,
+            path,
+            in_thread or of_result,
+            refused,
+            begins,
+            reads or of_result,
         )
         return method
 
@@ -226,10 +239,16 @@ def read(content: object) -> tuple[RequestKind, Json]:
     name = only(dict, content).get("kind")
     kind = kind_of(content)
     if not kind:
-        raise ArgumentError(f"The panel takes no request of the kind {quote(name, 60)}.", _RELOAD)
+        raise ArgumentError(
+            f"The panel takes no request of the kind {quote(name, 60)}.", _RELOAD
+        )
     try:
         fields = msgspec.structs.asdict(msgspec.convert(content, kind.request))
     except (msgspec.ValidationError, RecursionError) as error:
         what = clip(inert(str(error)), 200).rstrip(".")
-        raise ArgumentError(f"The panel can't read the request {name}: {what}.", _RELOAD) from None
-    return kind, {field: value for field, value in fields.items() if field not in _ENVELOPE}
+        raise ArgumentError(
+            f"The panel can't read the request {name}: {what}.", _RELOAD
+        ) from None
+    return kind, {
+        field: value for field, value in fields.items() if field not in _ENVELOPE
+    }

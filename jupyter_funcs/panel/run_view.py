@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING
 from jupyter_funcs.client import notebook, snippets
 from jupyter_funcs.client.questions import form_of
 from jupyter_funcs.core.background import SweepProgress
-from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError, RunCancelledError
+from jupyter_funcs.core.errors import (
+    ArgumentError,
+    FuncsError,
+    FunctionError,
+    RunCancelledError,
+)
 from jupyter_funcs.core.text import clip, inert, plural, quote, size_text
 from jupyter_funcs.frames import export
 from jupyter_funcs.frames.display import shape_text, table_html
@@ -67,7 +72,9 @@ _MOST_COLUMNS = 12
 _LONGEST_TABLE = 60_000
 _LONGEST_TEXT = 2_000
 # JupyterLab says "Loading widget…" and "model not found" in place of a panel whose kernel has ended.
-_NO_WIDGET = ".jp-OutputArea:has(.jf-still):not(:has(.jf)) .jp-OutputArea-child:has(> .lm-Panel)"
+_NO_WIDGET = (
+    ".jp-OutputArea:has(.jf-still):not(:has(.jf)) .jp-OutputArea-child:has(> .lm-Panel)"
+)
 _MOST_CHARTS = 16  # kept
 _MOST_SHOWN = 10 * 2**20  # bytes of a file
 _PICTURES = {
@@ -110,7 +117,8 @@ class ResultView:
         self._charts = Latest(_MOST_CHARTS)
         self._file = file_of(self.reply_frame)
         table = TableView(self.frame.head(0)) if self._file else self.table
-        self._first = table.view()  # computed once, because every change of the panel sends it
+        # Computed once, because every change of the panel sends it.
+        self._first = table.view()
 
     @property
     def reply_frame(self) -> pd.DataFrame:
@@ -169,7 +177,8 @@ class ResultView:
             "result": result,
             "partial": self.partial,
             "warnings": self.warnings,
-            "more": bool(facts.get("more")),  # pages, for which the function can be asked
+            # Pages, for which the function can be asked.
+            "more": bool(facts.get("more")),
         }
 
     @answers()
@@ -208,7 +217,9 @@ class ResultView:
         source = table.code(query, self.held_as or self.recipe, melted=True)
 
         def drawn() -> Json:
-            return table.chart.view(wish, rows=table.drawn(query), zoom=zoom, source=source)
+            return table.chart.view(
+                wish, rows=table.drawn(query), zoom=zoom, source=source
+            )
 
         self.picture = self._charts.get("", (repr(query), wish, zoom, source), drawn)
         return dict(self.picture)
@@ -221,7 +232,10 @@ class ResultView:
         frame = self.table.made(steps).frame(query)
         keeper = notebook.ResultVariable(self.function.slug, notebook.this_cell())
         taken = keeper.rename(name.strip(), "", frame, self.args, replace=replace)
-        return {"said": taken or f"{name} holds the table as it is shown.", "exists": bool(taken)}
+        return {
+            "said": taken or f"{name} holds the table as it is shown.",
+            "exists": bool(taken),
+        }
 
     @cached_property
     def tree(self) -> JsonTree:
@@ -253,12 +267,16 @@ class ResultView:
         path = Path(name).absolute()
         # A link may point outside the folder.
         if os.path.islink(path):  # noqa: PTH114  # is_symlink raises for a name that is too long
-            raise ArgumentError(f"{quote(name)} is a link to another file.", "Choose another name.")
+            raise ArgumentError(
+                f"{quote(name)} is a link to another file.", "Choose another name."
+            )
         export.save(frame, path, ending)
         rows = of_file.kind if of_file else plural(self.table.rows, "row")
         if len(frame) < self.table.rows:
             rows = f"{len(frame):,} of {rows}"
-        return view | {"said": f"Saved {name} · {rows} · {size_text(path.stat().st_size)}"}
+        return view | {
+            "said": f"Saved {name} · {rows} · {size_text(path.stat().st_size)}"
+        }
 
 
 def _downloaded(frame: pd.DataFrame, ending: FileFormat) -> str:
@@ -284,7 +302,11 @@ def _shown_as(file: ResultFile) -> str:
 def _file_name(text: str, ending: str) -> str:
     """Return a checked file name with this ending, for the notebook's own folder."""
     name = text.strip()
-    is_plain = name.isprintable() and not set(name) & set('/\\:*?"<>|') and not name.startswith(".")
+    is_plain = (
+        name.isprintable()
+        and not set(name) & set('/\\:*?"<>|')
+        and not name.startswith(".")
+    )
     if not name or not is_plain or name.partition(".")[0].rstrip().upper() in _DEVICES:
         raise ArgumentError(
             f"{quote(name)} is not a file name without a folder.",
@@ -353,7 +375,9 @@ def result_of(
     """Return the view of a run that ended with a frame."""
     sweep = job if isinstance(job, SweepJob) else None
     summary = " · ".join(
-        filter(None, [shape_text(frame), f"{job.elapsed:.2f} s", result_cached_text(frame)])
+        filter(
+            None, [shape_text(frame), f"{job.elapsed:.2f} s", result_cached_text(frame)]
+        )
     )
     started = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=job.elapsed)
     partial = _partial(frame, sweep) if sweep else None
@@ -361,7 +385,17 @@ def result_of(
     notes = [*map(_shown, job.notes[: -1 if partial else None])]
     reply = job.progress.reply
     return ResultView(
-        function, job.args, frame, reply, started, variable, summary, recipe, partial, notes, sweep
+        function,
+        job.args,
+        frame,
+        reply,
+        started,
+        variable,
+        summary,
+        recipe,
+        partial,
+        notes,
+        sweep,
     )
 
 
@@ -378,15 +412,22 @@ def _partial(frame: pd.DataFrame, sweep: SweepJob) -> Json | None:
     for failure in errors[:_MOST_FAILED]:
         args = failure["args"]
         texts = {
-            name: value_text(args[name]) for name in frame.attrs["funcs"]["swept"] if name in args
+            name: value_text(args[name])
+            for name in frame.attrs["funcs"]["swept"]
+            if name in args
         }
-        label = ", ".join(texts.values() if len(texts) == 1 else map(" = ".join, texts.items()))
+        label = ", ".join(
+            texts.values() if len(texts) == 1 else map(" = ".join, texts.items())
+        )
         rows.append({"label": _shown(label), "error": _shown(failure["error"])})
     return {"failed": len(errors), "of": sweep.progress.total, "rows": rows}
 
 
 def error_view(
-    error: BaseException, redact: Callable[[str], str], job: Job | None, fixes: Sequence[Json]
+    error: BaseException,
+    redact: Callable[[str], str],
+    job: Job | None,
+    fixes: Sequence[Json],
 ) -> Json:
     """Return what happened, what to do, and details of an error, never a token; or what a cancelled run has done."""
     what, *hint = lines_of(error)
@@ -434,7 +475,8 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     function = result.function
     session = function.session
     args = ", ".join(
-        f"{escaped(name)} = {escaped(value_text(value))}" for name, value in result.args.items()
+        f"{escaped(name)} = {escaped(value_text(value))}"
+        for name, value in result.args.items()
     )
     lines = [
         f"<b>{escaped(function.name)}</b>{f' with {args}' if args else ''}",
@@ -443,7 +485,9 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     if function.synthetic:
         lines[-1] += ", synthetic data"
     if result.held_as:
-        lines.append(f"The DataFrame was kept as <code>{escaped(result.held_as)}</code>.")
+        lines.append(
+            f"The DataFrame was kept as <code>{escaped(result.held_as)}</code>."
+        )
     line = snippets.line(function, result.args)
     where = session.where
     # A line that is cut would not work.

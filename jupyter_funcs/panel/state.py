@@ -91,7 +91,9 @@ class Visit:
 
     def values(self) -> Json:
         """Return the `Values` of the protocol."""
-        values = self.inputs.values(self.result.args if self.result else None, self.named)
+        values = self.inputs.values(
+            self.result.args if self.result else None, self.named
+        )
         if self.result and not values["changed"]:
             values["differs"] |= self._chosen_name != self.output
         if not self.is_listed:
@@ -126,7 +128,11 @@ class Visit:
         most = self.function.most_runs
         if confirmed:
             self.asked = form.args
-        if form.runs > max(most, 1) and not form.errors and not same_args(self.asked, form.args):
+        if (
+            form.runs > max(most, 1)
+            and not form.errors
+            and not same_args(self.asked, form.args)
+        ):
             return asks_text(form.runs, most)
         try:
             self.run()
@@ -140,7 +146,9 @@ class Visit:
         self.inputs.press()
         try:
             args = self.form.check(sweeps=True)
-            job = self.runs.begin(self, partial(self._begun, function or self.function, args))
+            job = self.runs.begin(
+                self, partial(self._begun, function or self.function, args)
+            )
         except ArgumentError as error:
             self.refusal = error
             self.runs.fail(self, error)
@@ -193,7 +201,9 @@ class Visit:
         variable = self.result.variable if self.result else ""
         where = self.runs.session.where
         return {
-            "blocks": snippets.blocks(self.function, self.form, where, variable or "df"),
+            "blocks": snippets.blocks(
+                self.function, self.form, where, variable or "df"
+            ),
             "link": snippets.link(self.function, self.form.args),
         }
 
@@ -233,9 +243,11 @@ class PanelRuns:
     def __post_init__(self) -> None:
         # Requests arrive on the loop, `run` and `form[…] = …` on any thread.
         self.lock = threading.RLock()
-        self.still = f"jf-still-{uuid.uuid4().hex}"  # the name of the output in the saved notebook
+        # The name of the output in the saved notebook.
+        self.still = f"jf-still-{uuid.uuid4().hex}"
         self._kept = ""
-        self._stills = asyncio.Lock()  # one at a time, or an older one could be published last
+        # One at a time, or an older one could be published last.
+        self._stills = asyncio.Lock()
         self._beginning = threading.Lock()
 
     def begin(self, visit: Visit, start: Callable[[], Job]) -> Job:
@@ -259,9 +271,13 @@ class PanelRuns:
         if question is None or question.answer.done():
             return {"errors": {}}
         form = form_of(question)
-        form.update({name: Entered(text) for name, text in (values or {}).items() if text})
+        form.update(
+            {name: Entered(text) for name, text in (values or {}).items() if text}
+        )
         if values is not None and form.errors:
-            return {"errors": {name: inert(texts[0]) for name, texts in form.errors.items()}}
+            return {
+                "errors": {name: inert(texts[0]) for name, texts in form.errors.items()}
+            }
         question.answer.set_result(None if values is None else form.args)
         return {"errors": {}}
 
@@ -278,7 +294,8 @@ class PanelRuns:
         while not (await asyncio.wait([ended], timeout=_SECOND))[0]:
             if self.current is job:
                 self.send({"ev": "progress", "running": run_view.running_view(job)})
-        _ = ended.cancelled() or ended.exception()  # retrieved, or asyncio would print it
+        # Retrieved, or asyncio would print it.
+        _ = ended.cancelled() or ended.exception()
         with self.lock:
             if self.current is job:
                 self.current = None
@@ -292,7 +309,9 @@ class PanelRuns:
             frame = run_view.frame_of(job)
             note = visit.keeper.assign(frame, job.args)
             variable = visit.keeper.name
-            make = partial(run_view.result_of, visit.function, job, frame, variable, self.recipe())
+            make = partial(
+                run_view.result_of, visit.function, job, frame, variable, self.recipe()
+            )
             await self.show(visit, make, note)
         except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
             self.fail(visit, error, job)
@@ -301,16 +320,22 @@ class PanelRuns:
         at_fields = error.errors if isinstance(error, ArgumentError) else {}
         fixes: list[Json] = []
         if job:  # a server may name what isn't a field
-            at_fields = {name: at_fields[name] for name in at_fields if name in visit.form}
+            at_fields = {
+                name: at_fields[name] for name in at_fields if name in visit.form
+            }
             fixes = visit.inputs.refuse(at_fields, str(error))
         visit.state = "form"
         visit.error = None
         if not at_fields:
-            visit.state = "cancelled" if isinstance(error, RunCancelledError) else "failed"
+            visit.state = (
+                "cancelled" if isinstance(error, RunCancelledError) else "failed"
+            )
             visit.error = run_view.error_view(error, self.session.redact, job, fixes)
         self.publish()
 
-    async def show(self, visit: Visit, make: Callable[[], ResultView], note: str = "") -> None:
+    async def show(
+        self, visit: Visit, make: Callable[[], ResultView], note: str = ""
+    ) -> None:
         """Show a result, and drop the tables and charts of the previous one."""
         result = await asyncio.to_thread(make)
         self.results += 1
@@ -327,7 +352,9 @@ class PanelRuns:
     async def keep_still(self, visit: Visit) -> None:
         """Replace the output in the saved notebook."""
         async with self._stills:
-            html = await asyncio.to_thread(run_view.still_html, visit.function.name, visit.result)
+            html = await asyncio.to_thread(
+                run_view.still_html, visit.function.name, visit.result
+            )
             if html != self._kept:
                 self._kept = html
                 notebook.publish_html(html, self.still, again=True)
@@ -353,7 +380,8 @@ class PanelState:
         self.header = HeaderView(self.session)
         self.history = HistoryView(self.session)
         self.cell = notebook.this_cell()
-        self._presets: list[Json] = []  # read once, because every change of the form sends them
+        # Read once, because every change of the form sends them.
+        self._presets: list[Json] = []
         self._visits: dict[str, Visit] = {}
         self._entered: LastEntered = {}
         try:
@@ -372,7 +400,9 @@ class PanelState:
     def choose(self, function: Name) -> None:
         self.enter(self.session[function])
 
-    def enter(self, function: RemoteCall, form: Form | None = None, output: str = "") -> Visit:
+    def enter(
+        self, function: RemoteCall, form: Form | None = None, output: str = ""
+    ) -> Visit:
         """Show a function's form, at first `form`; what was entered last under the same names carries over."""
         with self.lock:
             visit = self._visits.get(function.slug)
@@ -383,7 +413,9 @@ class PanelState:
                     for part, value in list(parts_in(form.field(name), form[name])):
                         if value is not UNSET:
                             form[part.name] = as_several(part, value)
-                keeper = notebook.ResultVariable(function.slug, self.cell, output, form.args)
+                keeper = notebook.ResultVariable(
+                    function.slug, self.cell, output, form.args
+                )
                 visit = Visit(function, form, keeper, self.runs)
                 if is_named:
                     visit.name_in_cell(output)
@@ -445,13 +477,16 @@ class PanelState:
         function_name = visit.function.name
         values = self.session.presets.get(function_name, name)
         unknown = fill(form, values, keep=True)
-        filled = [form.field(parameter) for parameter in values if parameter not in unknown]
+        filled = [
+            form.field(parameter) for parameter in values if parameter not in unknown
+        ]
         stay = [
             inert(field.label)
             for field in form.fields
             if form.is_set(field.name) and field not in filled
         ]
-        if name in self.session.presets.shipped(function_name):  # other values that a run needs
+        # Other values that a run needs.
+        if name in self.session.presets.shipped(function_name):
             form.update(await example_values(visit.function, form, broken_down=False))
         visit.inputs.preset = (name, form.args)
         notes = []
@@ -573,7 +608,9 @@ class PanelState:
             "function": self.header.card(visit.function) if visit else None,
             "fields": visit.inputs.fields if visit else [],
             "presets": self._presets if visit else [],
-            "start": None if visit else self.header.start(self.history.rows(earlier=False)[:3]),
+            "start": None
+            if visit
+            else self.header.start(self.history.rows(earlier=False)[:3]),
         }
 
     def run_state(self) -> Json:

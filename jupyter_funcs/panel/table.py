@@ -36,7 +36,12 @@ from jupyter_funcs.panel.requests import (
     Text,
     answers,
 )
-from jupyter_funcs.panel.table_column import FIRST_ROWS, TableColumn, plain_text, total_facts
+from jupyter_funcs.panel.table_column import (
+    FIRST_ROWS,
+    TableColumn,
+    plain_text,
+    total_facts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -69,7 +74,8 @@ _NEEDED = {
 }
 _ROWS = "rows"  # the lane for orders, rows and sums
 _SUMMARIZED = (
-    10_000_000  # cells to read for the first view; later columns are summarized when they are shown
+    # Cells to read for the first view; later columns are summarized when they are shown.
+    10_000_000
 )
 
 
@@ -118,7 +124,10 @@ class TableView:
     pivoted: Pivoted | None = None
 
     def __init__(
-        self, frame: pd.DataFrame, about: str = "", source: Callable[[str], Code] | None = None
+        self,
+        frame: pd.DataFrame,
+        about: str = "",
+        source: Callable[[str], Code] | None = None,
     ) -> None:
         # The result as the run returned it, even if its variable changes; before pandas 3 that needs a copy.
         self._frame = frame.copy(deep=pd.__version__ < "3")
@@ -126,10 +135,14 @@ class TableView:
         self._facts = frame.attrs.get("funcs", {}).get("columns", {})
         self.flat = flat(self._frame)
         self.rows, self.count = self.flat.shape
-        self._to_date = [at for at, name in enumerate(self.flat.columns) if is_to_date(name)]
+        self._to_date = [
+            at for at, name in enumerate(self.flat.columns) if is_to_date(name)
+        ]
         self._cache = Latest(max(16_000_000, 16 * self.rows))  # four orders
         self._columns: dict[int, TableColumn] = {}
-        self._source = source or (lambda name: ([], printed(name, flattening(self._frame))))
+        self._source = source or (
+            lambda name: ([], printed(name, flattening(self._frame)))
+        )
         self.cached = Latest(_MOST_MADE).get
 
     def made(self, steps: Steps) -> TableView:
@@ -153,7 +166,9 @@ class TableView:
 
         def source(variable: str) -> Code:
             before, view = self._coded(step.of, variable)
-            return points.code([*before, printed(view, self._melted)]), printed("table", steps)
+            return points.code([*before, printed(view, self._melted)]), printed(
+                "table", steps
+            )
 
         table = TableView(applied(points.table, steps), self._about, source)
         table.pivoted = points.pivoted
@@ -162,7 +177,11 @@ class TableView:
     def _compute(self, step: Computed) -> TableView:
         name = step.name.strip()
         if not name or name in self.flat.columns:
-            what = f"There is a column {quote(name)}." if name else "The column has no name."
+            what = (
+                f"There is a column {quote(name)}."
+                if name
+                else "The column has no name."
+            )
             raise ArgumentError(what, "Choose another name.")
         expression = Expression(step.expression, self._by_name())
         values = expression.result
@@ -211,7 +230,9 @@ class TableView:
         return query
 
     def _by_name(self) -> dict[str, TableColumn]:
-        return {str(name): self._column(at) for at, name in enumerate(self.flat.columns)}
+        return {
+            str(name): self._column(at) for at, name in enumerate(self.flat.columns)
+        }
 
     @cached_property
     def chart(self) -> Chart:
@@ -232,7 +253,10 @@ class TableView:
     @answers()
     def shape(self) -> Json:
         """Return the view of the table, and what was chosen for a pivot."""
-        return {"table": self.view(), "pivot": (self.pivoted and self.pivoted.chosen) or None}
+        return {
+            "table": self.view(),
+            "pivot": (self.pivoted and self.pivoted.chosen) or None,
+        }
 
     def view(self) -> Json:
         """Return the size, the first columns, and the first page."""
@@ -240,7 +264,12 @@ class TableView:
         page = self.page(TableQuery(), 0, FIRST_ROWS, first)
         most = _SUMMARIZED // max(self.rows, 1)
         columns = [self._column(at).view(summary=at < most) for at in first]
-        return {"rows": self.rows, "count": self.count, "columns": columns, "page": page}
+        return {
+            "rows": self.rows,
+            "count": self.count,
+            "columns": columns,
+            "page": page,
+        }
 
     @answers()
     def columns(self, columns: Columns) -> list[Json]:
@@ -253,7 +282,9 @@ class TableView:
         return [self._column(at).view(summary=True) for at in columns]
 
     @answers("rows")
-    def page(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> Json:
+    def page(
+        self, query: TableQuery, first: Number, end: Number, columns: Columns
+    ) -> Json:
         """Return the texts of some rows and columns, and the sums over all rows of the view."""
         if not 0 <= end - first <= _MOST_ROWS:
             raise ArgumentError(
@@ -273,7 +304,13 @@ class TableView:
             for column in chosen
             if column.adds_up and (text := self._sum(query, column)) is not None
         }
-        page = {"total": total, "from": first, "columns": [*columns], "rows": texts, "sums": sums}
+        page = {
+            "total": total,
+            "from": first,
+            "columns": [*columns],
+            "rows": texts,
+            "sums": sums,
+        }
         if not first and (query.filters or query.find):
             rows = self.positions(replace(query, sort=[]))
             page["parts"] = {str(column.at): column.part(rows) for column in chosen}
@@ -284,7 +321,9 @@ class TableView:
         """Return the most frequent values of a column that contain a text, with their counts."""
         column = self._column(at)
         wanted = query.casefold()
-        counts = ((plain_text(value), count) for value, count in column.ranked(by_time=True))
+        counts = (
+            (plain_text(value), count) for value, count in column.ranked(by_time=True)
+        )
         hits = [
             {"text": text, "count": count}
             for text, count in counts
@@ -303,13 +342,20 @@ class TableView:
         names = [str(name).casefold() for name in self.flat.columns]
         hits = sorted(
             (at for at, name in enumerate(names) if wanted in name),
-            key=lambda at: (not names[at].startswith(wanted), len(names[at]) if wanted else 0),
+            key=lambda at: (
+                not names[at].startswith(wanted),
+                len(names[at]) if wanted else 0,
+            ),
         )
-        columns = [{"at": at, "name": self._column(at).name} for at in hits[:_MOST_VALUES]]
+        columns = [
+            {"at": at, "name": self._column(at).name} for at in hits[:_MOST_VALUES]
+        ]
         return {"columns": columns, "total": len(hits)}
 
     @answers()
-    def facts(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> Json:
+    def facts(
+        self, query: TableQuery, first: Number, end: Number, columns: Columns
+    ) -> Json:
         """Return the count of some values, and of numbers of one type their sum, mean and range."""
         rows, _ = self._window(query, first, end)
         chosen = [*map(self._column, columns)]
@@ -333,7 +379,10 @@ class TableView:
             facts += total_facts([column], rows)
         elif column.kind == "date" and len(values):
             ends = {"min": values.min(), "max": values.max()}
-            facts += [(name, str(end)[:10], column.cell(end) or "") for name, end in ends.items()]
+            facts += [
+                (name, str(end)[:10], column.cell(end) or "")
+                for name, end in ends.items()
+            ]
         return {"facts": facts}
 
     @answers()
@@ -348,7 +397,9 @@ class TableView:
                 node = JsonTree(text.encode()).node(path, first)
         return {"text": text, "node": node}
 
-    def value(self, query: TableQuery, row: int, at: int) -> tuple[TableColumn, str | None]:
+    def value(
+        self, query: TableQuery, row: int, at: int
+    ) -> tuple[TableColumn, str | None]:
         """Return the column of a cell, and its whole text; `None` if it is empty."""
         rows, _ = self._window(query, row, row + 1)
         column = self._column(at)
@@ -371,7 +422,9 @@ class TableView:
         if names:
             text = tabbed([pd.Series([str(column.data.name)]) for column in chosen])
         for start in range(0, len(rows), 500):
-            text += tabbed([column.copied(rows[start : start + 500]) for column in chosen])
+            text += tabbed(
+                [column.copied(rows[start : start + 500]) for column in chosen]
+            )
             if len(text) > _LONGEST_COPY:
                 raise ArgumentError(
                     "More than 5 MB can't be copied: select less, or use Save to write a file."
@@ -427,7 +480,8 @@ class TableView:
         others = map(self._column, reversed(range(self.count)))
         dates = (other for other in others if other.kind == "date")
         return next(
-            (date for date in dates if np.array_equal(date.factorized().rows, rows)), column
+            (date for date in dates if np.array_equal(date.factorized().rows, rows)),
+            column,
         )
 
     def frame(self, query: TableQuery) -> pd.DataFrame:
@@ -441,19 +495,24 @@ class TableView:
             return None
 
         def make() -> Positions:
-            order = self._cache.get(_ROWS, repr(query.sort), lambda: self._order(query.sort))
+            order = self._cache.get(
+                _ROWS, repr(query.sort), lambda: self._order(query.sort)
+            )
             masks = [*map(self._mask, self._tests(query))]
             if not masks:
                 return order
             mask = np.logical_and.reduce(masks)
-            return (np.flatnonzero(mask) if order is None else order[mask[order]]).astype(np.uint32)
+            return (
+                np.flatnonzero(mask) if order is None else order[mask[order]]
+            ).astype(np.uint32)
 
         return self._cache.get(_ROWS, repr(query), make)
 
     def _column(self, at: int) -> TableColumn:
         if not 0 <= at < self.count:
             raise ArgumentError(
-                f"There is no column {at:,}: the table has {self.count:,}.", "Count them from 0."
+                f"There is no column {at:,}: the table has {self.count:,}.",
+                "Count them from 0.",
             )
         if at not in self._columns:
             data = self.flat.iloc[:, at]
@@ -472,14 +531,16 @@ class TableView:
         total = self.rows if rows is None else len(rows)
         if not 0 <= first <= min(end, total):
             raise ArgumentError(
-                f"There are no rows {first:,} to {end:,}: the view has {total:,}.", "Scroll up."
+                f"There are no rows {first:,} to {end:,}: the view has {total:,}.",
+                "Scroll up.",
             )
         end = min(end, total)
         return (np.arange(first, end) if rows is None else rows[first:end]), total
 
     def _order(self, sort: Sequence[Sort]) -> Positions:
         keys = [
-            self._column(column.at).key(descending=column.descending) for column in reversed(sort)
+            self._column(column.at).key(descending=column.descending)
+            for column in reversed(sort)
         ]
         return np.lexsort(keys).astype(np.uint32) if keys else None
 
@@ -496,7 +557,9 @@ class TableView:
                 yield {column: column.within(condition.low, condition.high)}
         if query.find:
             shown = map(self._column, sorted({*range(self.count)} - {*query.hidden}))
-            yield {column: test for column in shown if (test := column.found(query.find))}
+            yield {
+                column: test for column in shown if (test := column.found(query.find))
+            }
 
     def _mask(self, tests: Tests) -> NDArray[np.bool_]:
         passed = np.zeros(self.rows, dtype=bool)
@@ -523,7 +586,9 @@ def _code(tests: Tests) -> str:
     texts = [column.code(test) for column, test in tests.items()]
     if len(texts) == 1:
         return texts[0]
-    return f"({' | '.join(texts)})" if texts else f"pd.Series(False, index={FRAME}.index)"
+    return (
+        f"({' | '.join(texts)})" if texts else f"pd.Series(False, index={FRAME}.index)"
+    )
 
 
 def _counts(**counts: int) -> Facts:

@@ -53,7 +53,9 @@ _WIDEST = 220
 _NARROWEST = 72
 _CHARACTER = 6.9
 _LONGEST_WHOLE = 1_000_000  # characters of a cell
-_DAY = re.compile(r"(?a)\d{4}(?:-\d\d?(?:-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)?)?")
+_DAY = re.compile(
+    r"(?a)\d{4}(?:-\d\d?(?:-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)?)?"
+)
 _TYPED = re.compile(r"(?a)([+-]?(?:\d{1,40}\.?\d{0,12}|\.\d{1,12}))(%?)")
 _OF_ARROW = {
     "i": "Int64",
@@ -115,7 +117,11 @@ class TableColumn:
         dtype = self.data.dtype
         if dtype.kind in "iufM":
             return "date" if dtype.kind == "M" else "number"
-        values = self.data.cat.categories if isinstance(dtype, pd.CategoricalDtype) else self.data
+        values = (
+            self.data.cat.categories
+            if isinstance(dtype, pd.CategoricalDtype)
+            else self.data
+        )
         inferred = pd.api.types.infer_dtype(values, skipna=True)
         if inferred == "string" or isinstance(dtype, pd.StringDtype):
             return "text"
@@ -180,7 +186,11 @@ class TableColumn:
             with suppress(*TROUBLE):
                 return json_text(plain(value))
         shown = self.cell(value)
-        return shown if shown is None or self.kind == "date" else plain_text(value)[:_LONGEST_WHOLE]
+        return (
+            shown
+            if shown is None or self.kind == "date"
+            else plain_text(value)[:_LONGEST_WHOLE]
+        )
 
     def copied(self, rows: Any) -> Series:
         """Return some of the values for a spreadsheet: times as they are shown, others as they are."""
@@ -206,7 +216,8 @@ class TableColumn:
         if self.data.dtype.kind == "M":
             times = self.data.to_numpy(dtype="datetime64[us]")
             return np.where(np.isnat(times), np.nan, times.view(np.int64))
-        objects = pd.api.types.is_object_dtype(self.data.dtype)  # not `kind`, which calls this
+        # Not `kind`, which calls this.
+        objects = pd.api.types.is_object_dtype(self.data.dtype)
         numbers = self.data.map(as_float, na_action="ignore") if objects else self.data
         return numbers.to_numpy(dtype=float, na_value=np.nan)
 
@@ -218,7 +229,9 @@ class TableColumn:
         def make() -> Codes:
             data = self.data
             if by_text:
-                texts = [None if is_empty(value) else plain_text(value) for value in data]
+                texts = [
+                    None if is_empty(value) else plain_text(value) for value in data
+                ]
                 data = pd.Series(texts, dtype=object)
             rows, values = pd.factorize(data, sort=True)
             order = [] if data.dtype == "category" else order_of_periods(values)
@@ -226,7 +239,9 @@ class TableColumn:
             if of_time:
                 rows = np.append(np.argsort(order), -1)[rows]
                 values = values[order]
-            return Codes(rows.astype(np.min_scalar_type(-len(values) - 1)), values, of_time)
+            return Codes(
+                rows.astype(np.min_scalar_type(-len(values) - 1)), values, of_time
+            )
 
         return self._keep(self.at, (self.at, by_text), make)
 
@@ -263,7 +278,9 @@ class TableColumn:
                 return values
             return -values if values.dtype.kind == "f" else ~values
         rows, values, _ = self.factorized()
-        return np.where(rows < 0, len(values), len(values) - 1 - rows if descending else rows)
+        return np.where(
+            rows < 0, len(values), len(values) - 1 - rows if descending else rows
+        )
 
     # Filters
 
@@ -272,7 +289,9 @@ class TableColumn:
         is_compared = test.joined == "&"
         values = self.data if is_compared else pd.Series(self.factorized().values)
         values = applied(values, test.steps)
-        masks = [call(values).fillna(value=False).to_numpy(dtype=bool) for call in test.calls]
+        masks = [
+            call(values).fillna(value=False).to_numpy(dtype=bool) for call in test.calls
+        ]
         passed = (np.logical_and if is_compared else np.logical_or).reduce(masks)
         if is_compared:
             return passed  # type: ignore[no-any-return]
@@ -281,7 +300,9 @@ class TableColumn:
     def code(self, test: Test) -> str:
         """Return the code of the mask."""
         tested = printed(self.ref, test.steps)
-        texts = [call.code(tested if call != EMPTY else self.ref) for call in test.calls]
+        texts = [
+            call.code(tested if call != EMPTY else self.ref) for call in test.calls
+        ]
         joined = f" {test.joined} ".join(texts)
         return joined if len(texts) == 1 else f"({joined})"
 
@@ -297,10 +318,13 @@ class TableColumn:
                 f"{quote(self.name)} holds numbers, not texts.",
                 "Filter it by a range or by values.",
             )
-        if not len(self.factorized().values):  # pandas has no text methods for such a column
+        # Pandas has no text methods for such a column.
+        if not len(self.factorized().values):
             return self.one_of(())
         steps = () if self.kind == "text" else self._as_texts
-        return Test((step("str.contains", text, case=False, regex=False, na=False),), steps)
+        return Test(
+            (step("str.contains", text, case=False, regex=False, na=False),), steps
+        )
 
     def one_of(self, texts: Iterable[str | None]) -> Test:
         """Test whether the values are among these texts; `None` means an empty value."""
@@ -310,21 +334,30 @@ class TableColumn:
         values = applied(pd.Series(self.factorized().values), steps)
         wanted = [value for value in values.tolist() if plain_text(value) in chosen]
         empty = (EMPTY,) if None in chosen else ()
-        return Test((step("isin", wanted), *empty) if wanted or not empty else empty, steps)
+        return Test(
+            (step("isin", wanted), *empty) if wanted or not empty else empty, steps
+        )
 
     def within(self, low: str, high: str) -> Test:
         """Test whether the values are between two typed bounds, inclusive."""
         if self.kind not in {"number", "date"}:
             raise ArgumentError(
-                f"{quote(self.name)} has no numbers or dates.", "Filter it by text or by values."
+                f"{quote(self.name)} has no numbers or dates.",
+                "Filter it by text or by values.",
             )
         read = self._day if self.kind == "date" else self._number
-        bounds = [read(text, sign) for text, sign in ((low, ">="), (high, "<=")) if text.strip()]
+        bounds = [
+            read(text, sign)
+            for text, sign in ((low, ">="), (high, "<="))
+            if text.strip()
+        ]
         if len(bounds) == 2:
             (least,), (most,) = (bound.args for bound in bounds)
             if least > most or (least == most and bounds[1].name == "<"):
                 names = (
-                    ("From", "after To") if self.kind == "date" else ("At least", "above At most")
+                    ("From", "after To")
+                    if self.kind == "date"
+                    else ("At least", "above At most")
                 )
                 raise ArgumentError(
                     f"{' is '.join(names)}: {low.strip()}, {high.strip()}.",
@@ -343,7 +376,9 @@ class TableColumn:
             number = Decimal(re.sub(r"[\s,_%]", "", text).replace("−", "-"))
         if number.is_nan():
             such = "2.5 %" if self.type == "percent" else "250,000 or -1.5"
-            raise ArgumentError(f"{quote(text)} isn't a number.", f"Enter one such as {such}.")
+            raise ArgumentError(
+                f"{quote(text)} isn't a number.", f"Enter one such as {such}."
+            )
         return step(sign, self._comparable(number))
 
     def _comparable(self, number: Decimal) -> float | Decimal:
@@ -357,7 +392,9 @@ class TableColumn:
             abs(number) < most or self.data.dtype == object
         ):
             return int(number)
-        exact = self.data.dtype == object and any(isinstance(value, Decimal) for value in self.data)
+        exact = self.data.dtype == object and any(
+            isinstance(value, Decimal) for value in self.data
+        )
         return number if exact else float(number)
 
     def _day(self, text: str, sign: str) -> Operation:
@@ -400,7 +437,9 @@ class TableColumn:
         # Numbers that are shown as this one, however halves are rounded.
         half = Decimal(5).scaleb(-len(typed[1].partition(".")[2]) - 1)
         ends = ((">=", number - half), ("<=", number + half))
-        return Test(tuple(step(sign, self._comparable(end)) for sign, end in ends), joined="&")
+        return Test(
+            tuple(step(sign, self._comparable(end)) for sign, end in ends), joined="&"
+        )
 
     # Summaries
 
@@ -442,7 +481,12 @@ class TableColumn:
         ends = present.min(), present.max()
         minimum, maximum = map(self.cell, ends)
         short = [*map(self._short, ends)]
-        return {"minimum": minimum, "maximum": maximum, "short": short, "histogram": self.part()}
+        return {
+            "minimum": minimum,
+            "maximum": maximum,
+            "short": short,
+            "histogram": self.part(),
+        }
 
     def _short(self, value: Any) -> str:
         if self.kind == "date":
@@ -478,7 +522,10 @@ class TableColumn:
             return [round(count / len(self.data), 4) for count in counts.tolist()]
         bins = self._bins()
         heights = bins.counts(rows) / bins.counts().max(initial=1)
-        return [round(max(height, 0.002), 3) if height else 0.0 for height in heights.tolist()]
+        return [
+            round(max(height, 0.002), 3) if height else 0.0
+            for height in heights.tolist()
+        ]
 
     def view(self, *, summary: bool) -> Json:
         """Return the column, as wide as its texts."""
@@ -494,7 +541,9 @@ class TableColumn:
                 # A sum that is cut would look like another number.
                 texts.append(f"{self.sum(self.data)} ")
         # Capital letters are wide.
-        longest = max(len(text) + sum(map(str.isupper, text)) / 5 for text in texts if text)
+        longest = max(
+            len(text) + sum(map(str.isupper, text)) / 5 for text in texts if text
+        )
         width = round(min(_WIDEST, max(_NARROWEST, 18 + _CHARACTER * longest)))
         return {
             "at": self.at,
@@ -522,7 +571,8 @@ def total_facts(columns: Sequence[TableColumn], rows: Any) -> Facts:
     [first, *_] = columns
     brief = first.cell if first.type == "percent" else short_number
     return [
-        (name, brief(float(fact)) or "", first.cell(fact) or "") for name, fact in facts.items()
+        (name, brief(float(fact)) or "", first.cell(fact) or "")
+        for name, fact in facts.items()
     ]
 
 

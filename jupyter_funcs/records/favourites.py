@@ -38,7 +38,9 @@ class Favourites:
 
     def add_recent(self, name: str) -> None:
         """Put a function first among the recent ones."""
-        self.recent = [name, *(other for other in self.recent if other != name)][:_MOST_RECENT]
+        self.recent = [name, *(other for other in self.recent if other != name)][
+            :_MOST_RECENT
+        ]
 
     def mark(self, name: str, *, is_favourite: bool) -> None:
         """Add a function to the favourites, or remove it."""
@@ -68,7 +70,9 @@ class Favourites:
                 self._lose(error)
             return {}
         return {
-            service: [name for name in names if isinstance(name, str)][:_MOST_FAVOURITES]
+            service: [name for name in names if isinstance(name, str)][
+                :_MOST_FAVOURITES
+            ]
             for service, names in content.items()
             if isinstance(names, list)
         }
@@ -84,6 +88,4 @@ class Favourites:
             self._lose(error)
 
     def _lose(self, error: OSError) -> None:
-        self.trouble = (
-            f"Favourites are lost when this kernel ends: {error.strerror or type(error).__name__}."
-        )
+        self.trouble = f"Favourites are lost when this kernel ends: {error.strerror or type(error).__name__}."

@@ -146,7 +146,9 @@ class History:
             service=session.service,
             where=session.where,
             to=None if function.options.to is None else os.fspath(function.options.to),
-            in_cache=function.may_cache(is_sweep=isinstance(job.progress, SweepProgress)),
+            in_cache=function.may_cache(
+                is_sweep=isinstance(job.progress, SweepProgress)
+            ),
             entry=function.function,
             options=function.options,
             load_cached=self._load_cached,
@@ -179,13 +181,17 @@ class History:
                 f"The arguments of run {run.label} were not saved.", "Enter them again."
             )
         if self._session.catalog.peek(run.function) is None:
-            raise NotFoundError(f"{run.function} is no longer in your catalog.", "See %funcs find.")
+            raise NotFoundError(
+                f"{run.function} is no longer in your catalog.", "See %funcs find."
+            )
         function = self._session[run.function]
         if run.entry is not None and (changed := drift(run.entry, function.function)):
             _check_arguments(function, run, changed)
             warn(changed)
         repeated = function.with_options()
-        repeated.options = replace(run.options or function.options, pairs=run.pairs, to=run.to)
+        repeated.options = replace(
+            run.options or function.options, pairs=run.pairs, to=run.to
+        )
         # A single run is repeated instead of read from the cache. A sweep uses the cache as it did before.
         if run.status == "done" and not run.is_sweep:
             age = (dt.datetime.now(dt.UTC) - run.ended).total_seconds()
@@ -306,7 +312,8 @@ class _Log:
 # By service: a notebook's own session and the session of the magic share a history.
 _logs: dict[tuple[str, str], _Log] = {}
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_logs.clear)  # another process has its own history
+    # Another process has its own history.
+    os.register_at_fork(after_in_child=_logs.clear)
 
 
 def _check_arguments(function: RemoteCall, run: Run, changed: str) -> None:
@@ -320,7 +327,9 @@ def _check_arguments(function: RemoteCall, run: Run, changed: str) -> None:
             form.check()
     except ArgumentError as error:
         raise ArgumentError(
-            changed, f"Run it with new arguments. The old ones were {run.arguments}.", error.errors
+            changed,
+            f"Run it with new arguments. The old ones were {run.arguments}.",
+            error.errors,
         ) from None
 
 
@@ -341,7 +350,9 @@ def _row(run: Run) -> tuple[object, ...]:
     )
 
 
-def _load_cached(reference: weakref.ref[Client[RemoteCall]], run: Run) -> pd.DataFrame | None:
+def _load_cached(
+    reference: weakref.ref[Client[RemoteCall]], run: Run
+) -> pd.DataFrame | None:
     """Return the result of a run if the cache still has it as the run left it; sends nothing."""
     session = reference()
     if session is None:
@@ -372,7 +383,9 @@ def _cached_result(session: Client[RemoteCall], run: Run) -> pd.DataFrame | None
     earlier = EarlierResults(function, runs)
     latest = run.ended.timestamp() + _CLOCK_SLACK
     times = {
-        at: written for at, written in background.run(earlier.find()).items() if written <= latest
+        at: written
+        for at, written in background.run(earlier.find()).items()
+        if written <= latest
     }
     frames = {}
     if len(times) == run.runs - run.failed:
@@ -384,7 +397,10 @@ def _cached_result(session: Client[RemoteCall], run: Run) -> pd.DataFrame | None
     swept = fields_named(function.fields, sweep.swept)
     frame = stacked(((runs[at], frames[at]) for at in sorted(frames)), swept)
     progress = SweepProgress(
-        total=run.runs, failed=run.failed, cached=len(frames), oldest=min(times.values())
+        total=run.runs,
+        failed=run.failed,
+        cached=len(frames),
+        oldest=min(times.values()),
     )
     facts = sweep_facts(function, sweep, progress, run.started.timestamp(), run.elapsed)
     columns: dict[str, Any] = {}

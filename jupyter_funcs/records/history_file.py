@@ -69,14 +69,17 @@ class HistoryFile:
         self.wait()
         self._create()
         with self._connected() as connection:
-            connection.execute("INSERT OR REPLACE INTO settings VALUES ('on', ?)", (str(int(on)),))
+            connection.execute(
+                "INSERT OR REPLACE INTO settings VALUES ('on', ?)", (str(int(on)),)
+            )
         self.trouble = ""
 
     def clear(self) -> int:
         """Delete all saved runs, and return their number."""
         self.wait()
         with self._connected() as connection:
-            connection.execute("PRAGMA secure_delete = ON")  # overwrite the deleted rows
+            # Overwrite the deleted rows.
+            connection.execute("PRAGMA secure_delete = ON")
             number = connection.execute("DELETE FROM runs").rowcount
             connection.execute("DELETE FROM kernels")
         return int(number)
@@ -115,14 +118,16 @@ class HistoryFile:
                 self.trouble = error.what
 
     def _write_rest(self) -> None:
-        if self._pid == os.getpid():  # a forked process has a copy of what its parent writes
+        # A forked process has a copy of what its parent writes.
+        if self._pid == os.getpid():
             self._write()
 
     def _create(self) -> None:
         is_new = not self.path.exists()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))  # only for this user
+            # Only for this user.
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
         except OSError as error:
             raise ConfigError(
                 f"Runs cannot be saved in {self.path}: {error.strerror or type(error).__name__}.",
@@ -143,19 +148,25 @@ class HistoryFile:
         try:
             uri = f"file:{as_uri(str(self.path.absolute()))}?mode=rw"
             with (
-                closing(sqlite3.connect(uri, timeout=_BUSY_SECONDS, uri=True)) as connection,
+                closing(
+                    sqlite3.connect(uri, timeout=_BUSY_SECONDS, uri=True)
+                ) as connection,
                 connection,
             ):
                 [mark] = connection.execute("PRAGMA application_id").fetchone()
                 [version] = connection.execute("PRAGMA user_version").fetchone()
                 has_tables = (
-                    connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
+                    connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+                    is not None
                 )
                 if mark != _MARK and (has_tables or not is_new):
-                    raise ConfigError(f"{self.path} isn't a history of jupyter_funcs.", _OTHER_FILE)
+                    raise ConfigError(
+                        f"{self.path} isn't a history of jupyter_funcs.", _OTHER_FILE
+                    )
                 if version > _VERSION:
                     raise ConfigError(
-                        f"{self.path} was written by a newer jupyter_funcs.", _OTHER_FILE
+                        f"{self.path} was written by a newer jupyter_funcs.",
+                        _OTHER_FILE,
                     )
                 yield connection
         except sqlite3.Error as error:
@@ -176,7 +187,9 @@ DELETE FROM runs WHERE rowid IN (SELECT rowid FROM runs ORDER BY started DESC, n
 
 def _save(connection: sqlite3.Connection, pending: _Waiting) -> None:
     is_on = (
-        connection.execute("SELECT 1 FROM settings WHERE name = 'on' AND value = '1'").fetchone()
+        connection.execute(
+            "SELECT 1 FROM settings WHERE name = 'on' AND value = '1'"
+        ).fetchone()
         is not None
     )
     tokens = known_secrets()
@@ -196,7 +209,9 @@ def _save(connection: sqlite3.Connection, pending: _Waiting) -> None:
 def _json(run: _Run, tokens: list[str]) -> str:
     """Return a run as JSON, without its arguments if they are too long or contain a token."""
     text = json.dumps(run)
-    if len(text) <= _LONGEST_RUN and not any(json.dumps(token)[1:-1] in text for token in tokens):
+    if len(text) <= _LONGEST_RUN and not any(
+        json.dumps(token)[1:-1] in text for token in tokens
+    ):
         return text
     return json.dumps({**run, "args": {}, "is_whole": False, "error": ""})
 
@@ -208,4 +223,5 @@ def at(path: Path) -> HistoryFile:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=at.cache_clear)  # the parent's thread doesn't exist here
+    # The parent's thread doesn't exist here.
+    os.register_at_fork(after_in_child=at.cache_clear)

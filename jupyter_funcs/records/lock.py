@@ -79,7 +79,8 @@ def read(folder: Path) -> Lock | None:
         )
     if version != _VERSION or not isinstance(service, str):
         raise ConfigError(
-            f"{path} isn't a lock file: it needs version {_VERSION} and a service.", _REWRITE
+            f"{path} isn't a lock file: it needs version {_VERSION} and a service.",
+            _REWRITE,
         )
     try:
         functions = msgspec.convert(document.get("functions", {}), dict[str, Interface])
@@ -109,7 +110,9 @@ def write(folder: Path, service: str, functions: Iterable[Function]) -> Lock:
             f"These functions need a {NAME} of more than {_LARGEST // 2**10} KiB.",
             "Name fewer of them.",
         )
-    with named_error(path, "Run the notebook in a folder that you can write to: %cd FOLDER."):
+    with named_error(
+        path, "Run the notebook in a folder that you can write to: %cd FOLDER."
+    ):
         atomic_write_text(path, text)
     return lock
 
@@ -143,7 +146,9 @@ class LockChecker:
             and function.name in lock.functions
             and (changes := lock.drifted(function.name, function))
         ):
-            return f"{changes} {NAME} has the old signature; update it with %funcs lock."
+            return (
+                f"{changes} {NAME} has the old signature; update it with %funcs lock."
+            )
         return ""
 
     def _problem(self, folder: str, text: str) -> str:

@@ -48,7 +48,11 @@ _Keys = tuple[str, str, str]  # the profile, the function and the name of a pres
 LONGEST_NAME = 80
 _DEMO = "demo"
 # Presets that come with the demo.
-_TO_DATE = {"PeriodToDate": "Yes", "PoPGrowth": "Yes", "UseReportedForCurrentPeriod": "No"}
+_TO_DATE = {
+    "PeriodToDate": "Yes",
+    "PoPGrowth": "Yes",
+    "UseReportedForCurrentPeriod": "No",
+}
 _SHIPPED = {"Get Panel FQ": {"Quarter to date vs last year": _TO_DATE}}
 _FILE = "jupyter_funcs_presets.toml"
 _HEAD = """\
@@ -81,9 +85,14 @@ class Presets:
             names = "It has none."
             if presets:
                 names = f"Presets are {listed(map(quote, presets), 'and')}."
-            hint = did_you_mean(name, presets) or f"{names} The presets file is {self.path}."
+            hint = (
+                did_you_mean(name, presets)
+                or f"{names} The presets file is {self.path}."
+            )
             raise NotFoundError(f"{function} has no preset {quote(name)}.", hint)
-        return {parameter: _from_toml(value) for parameter, value in presets[name].items()}
+        return {
+            parameter: _from_toml(value) for parameter, value in presets[name].items()
+        }
 
     def save(self, function: str, name: str, values: Mapping[str, Any]) -> None:
         """Save values under a name, replacing those that are there; the rest of the file stays as it is."""
@@ -91,7 +100,10 @@ class Presets:
         self._change(
             function,
             name,
-            {parameter: _to_toml(parameter, value) for parameter, value in values.items()},
+            {
+                parameter: _to_toml(parameter, value)
+                for parameter, value in values.items()
+            },
         )
 
     def remove(self, function: str, name: str) -> None:
@@ -105,7 +117,9 @@ class Presets:
     def _of(self, function: str) -> dict[str, Values]:
         profile = only(dict, self._read_file()[1].get(self.profile))
         presets = only(dict, profile.get(function))
-        return {name: values for name, values in presets.items() if isinstance(values, dict)}
+        return {
+            name: values for name, values in presets.items() if isinstance(values, dict)
+        }
 
     def _read_file(self) -> tuple[str, Values]:
         hint = "Fix the file, or set FUNCS_PRESETS."
@@ -115,13 +129,16 @@ class Presets:
         """Write one preset, or remove it, in the file as it is now: another notebook may have changed it."""
         if name in self.shipped(function):
             raise ArgumentError(
-                f"{quote(name, 40)} comes with the demo.", "Choose another name for your own."
+                f"{quote(name, 40)} comes with the demo.",
+                "Choose another name for your own.",
             )
         with named_error(self.path, "Set FUNCS_PRESETS to a writable file."):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with locked_folder(self.path.parent):
                 before, document = self._read_file()
-                text = _edited(before or _HEAD, document, (self.profile, function, name), values)
+                text = _edited(
+                    before or _HEAD, document, (self.profile, function, name), values
+                )
                 if text is None:
                     what = f"{self.path} is written in a way that cannot be edited here"
                     raise ConfigError(
@@ -146,7 +163,9 @@ def check_name(name: str) -> str:
     if not name:
         raise ArgumentError("A preset needs a name.", "Enter a name before you save.")
     if len(name) > LONGEST_NAME:
-        what = f"A preset's name has at most {LONGEST_NAME} characters, not {len(name):,}"
+        what = (
+            f"A preset's name has at most {LONGEST_NAME} characters, not {len(name):,}"
+        )
         raise ArgumentError(f"{what}: {quote(name, 40)}.", "Choose a shorter name.")
     if not name.isprintable():
         raise ArgumentError(
@@ -249,7 +268,9 @@ def _to_toml(parameter: str, value: Any) -> Any:
         return {"each": [_to_toml(parameter, item) for item in value.values]}
     if _needs_json(value):
         with suppress(TypeError):
-            return {"json": json.dumps(redacted_values(plain(value)), ensure_ascii=False)}
+            return {
+                "json": json.dumps(redacted_values(plain(value)), ensure_ascii=False)
+            }
     if isinstance(value, list | tuple):
         return [_to_toml(parameter, item) for item in value]
     if isinstance(value, Variable):
@@ -267,11 +288,19 @@ def _to_toml(parameter: str, value: Any) -> Any:
 def _needs_json(value: Any) -> bool:
     """Return whether TOML has no type for a value, or its text would be read as JSON."""
     if isinstance(value, list | tuple):
-        return any(item is None or isinstance(item, dict | list | tuple) for item in value)
-    return value is None or isinstance(value, dict) or (isinstance(value, str) and _is_json(value))
+        return any(
+            item is None or isinstance(item, dict | list | tuple) for item in value
+        )
+    return (
+        value is None
+        or isinstance(value, dict)
+        or (isinstance(value, str) and _is_json(value))
+    )
 
 
-def _edited(text: str, document: Values, keys: _Keys, values: Values | None) -> str | None:
+def _edited(
+    text: str, document: Values, keys: _Keys, values: Values | None
+) -> str | None:
     """Return a TOML file with one table replaced (removed for ``None``), or ``None`` if it cannot be edited."""
     # Every other preset must survive.
     expected = {at: value for at, value in _leaves(document) if at[:3] != keys}

@@ -222,9 +222,15 @@ class Run:
         frame = self.in_memory
         if frame is None or "IPython" not in sys.modules:
             return ""
-        variables = list(notebook.variables().items())  # a copy, because a running cell may add one
+        # A copy, because a running cell may add one.
+        variables = list(notebook.variables().items())
         return next(
-            (name for name, value in variables if value is frame and not name.startswith("_")), ""
+            (
+                name
+                for name, value in variables
+                if value is frame and not name.startswith("_")
+            ),
+            "",
         )
 
     @property
@@ -241,7 +247,9 @@ class Run:
         if not self.is_whole and not self.args:
             return "not saved"
         shown = redacted_all(
-            ", ".join(f"{inert(name)}={_short(value)}" for name, value in self.args.items())
+            ", ".join(
+                f"{inert(name)}={_short(value)}" for name, value in self.args.items()
+            )
         )
         return clip(shown, _LONGEST_ARGUMENTS)
 
@@ -255,9 +263,14 @@ class Run:
     def from_json(cls, kernel: int, values: JsonObject) -> Run:
         """Return a run of an earlier kernel, from what `to_json` returned there."""
         public = cls.__dataclass_fields__
-        saved = {name if name in public else f"_{name}": value for name, value in values.items()}
+        saved = {
+            name if name in public else f"_{name}": value
+            for name, value in values.items()
+        }
         if not saved.setdefault("is_typed", False):
-            saved["args"] = {name: _sent(value) for name, value in values["args"].items()}
+            saved["args"] = {
+                name: _sent(value) for name, value in values["args"].items()
+            }
         saved["started"] = dt.datetime.fromisoformat(values["started"])
         return cls(**saved, kernel=kernel)
 

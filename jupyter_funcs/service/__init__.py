@@ -13,7 +13,13 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jupyter_funcs.functions.markers import AtLeastOne, Between, Help, ListedBy, Options
+    from jupyter_funcs.functions.markers import (
+        AtLeastOne,
+        Between,
+        Help,
+        ListedBy,
+        Options,
+    )
     from jupyter_funcs.service.builtin.demo import Embedded, embedded
     from jupyter_funcs.service.engine.calls import Call
     from jupyter_funcs.service.publishing.registry import function
@@ -42,7 +48,8 @@ _MODULES = {
     "embedded": ".builtin.demo",
     "function": ".publishing.registry",
     **dict.fromkeys(
-        ("AtLeastOne", "Between", "Help", "ListedBy", "Options"), "jupyter_funcs.functions.markers"
+        ("AtLeastOne", "Between", "Help", "ListedBy", "Options"),
+        "jupyter_funcs.functions.markers",
     ),
 }
 

@@ -21,7 +21,14 @@ from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
-_OF_CODE = ("co_code", "co_exceptiontable", "co_flags", "co_names", "co_varnames", "co_consts")
+_OF_CODE = (
+    "co_code",
+    "co_exceptiontable",
+    "co_flags",
+    "co_names",
+    "co_varnames",
+    "co_consts",
+)
 _COPIES = ("__getstate__", "__reduce__", "__reduce_ex__")
 _DERIVED = ("__dict__", "__weakref__", "_abc_impl", "__pydantic")
 _COLLECTS = {"add", "append", "clear", "extend", "insert", "pop", "remove", "update"}
@@ -35,7 +42,9 @@ _WRAPPED = (
 )  # of wrappers, methods and properties
 _numbered: dict[int, Any] = {}  # by id, which no other object can have any more
 _process = uuid.uuid4().hex
-_files: weakref.WeakKeyDictionary[ModuleType, tuple[Any, bytes]] = weakref.WeakKeyDictionary()
+_files: weakref.WeakKeyDictionary[ModuleType, tuple[Any, bytes]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def fingerprint(python: Any) -> str:
@@ -56,7 +65,8 @@ class _Hasher(pickle.Pickler):
     def __init__(self, module: str) -> None:
         self.digest = hashlib.sha256()
         super().__init__(SimpleNamespace(write=self.digest.update), 5)
-        self.fast = True  # which of two equal texts are one object differs from process to process
+        # Which of two equal texts are one object differs from process to process.
+        self.fast = True
         self.modules: set[str] = set()
         self._root = _top(module)
         self._seen: dict[int, tuple[int, Any]] = {}
@@ -68,16 +78,17 @@ class _Hasher(pickle.Pickler):
         return None
 
     def reducer_override(self, value: Any) -> Any:
-        is_code = isinstance(value, CodeType | ModuleType | property | type) or inspect.isroutine(
-            value
-        )
+        is_code = isinstance(
+            value, CodeType | ModuleType | property | type
+        ) or inspect.isroutine(value)
         is_code |= hasattr(value, "__wrapped__")
         is_data = not is_code and self._is_data(value)
         if value is object or (is_data and not self._is_own(_module(type(value)))):
             return NotImplemented
         if id(value) in self._seen:  # it refers to itself
             return object, (), self._seen[id(value)][0]
-        self._seen[id(value)] = len(self._seen), value  # held, so that no other gets its id
+        # Held, so that no other gets its id.
+        self._seen[id(value)] = len(self._seen), value
         if is_data:
             return NotImplemented
         return object, (), self._parts(value) if is_code else _text(value)
@@ -85,7 +96,10 @@ class _Hasher(pickle.Pickler):
     def _is_data(self, value: Any) -> bool:
         """Return whether an object is told by what a copy of it would hold."""
         kind = type(value)
-        is_known = self._is_own(_module(kind)) or _top(_module(kind)) in sys.stdlib_module_names
+        is_known = (
+            self._is_own(_module(kind))
+            or _top(_module(kind)) in sys.stdlib_module_names
+        )
         if is_known or any(
             getattr(kind, name, None) is not getattr(object, name) for name in _COPIES
         ):
@@ -103,7 +117,11 @@ class _Hasher(pickle.Pickler):
         if self._is_own(module):
             self.modules.add(module)
             if isinstance(value, type):
-                members = [item for item in vars(value).items() if not item[0].startswith(_DERIVED)]
+                members = [
+                    item
+                    for item in vars(value).items()
+                    if not item[0].startswith(_DERIVED)
+                ]
                 fields = getattr(value, "__pydantic_fields__", None)
                 return type(value), value.__bases__, members, fields
             if inspect.isfunction(value):
@@ -117,16 +135,33 @@ class _Hasher(pickle.Pickler):
     def _of_function(self, function: Any) -> Any:
         names, stored, imports = _names(function)
         variables = function.__globals__
-        used = {name: variables[name] for name in names & variables.keys() - stored["GLOBAL"]}
-        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        used |= {name: cell.cell_contents for name, cell in cells if name not in stored["DEREF"]}
+        used = {
+            name: variables[name]
+            for name in names & variables.keys() - stored["GLOBAL"]
+        }
+        cells = zip(
+            function.__code__.co_freevars, function.__closure__ or (), strict=True
+        )
+        used |= {
+            name: cell.cell_contents
+            for name, cell in cells
+            if name not in stored["DEREF"]
+        }
         for level, wanted, name in imports:
             if level or self._is_own(name):
                 with suppress(Exception):  # it isn't there, or fails
-                    used[f"{level} {name}"] = __import__(name, variables, None, wanted, level)
+                    used[f"{level} {name}"] = __import__(
+                        name, variables, None, wanted, level
+                    )
         values = [(name, self._used(used[name], names)) for name in sorted(used)]
         code = function.__code__
-        return code, function.__defaults__, function.__kwdefaults__, values, vars(function)
+        return (
+            code,
+            function.__defaults__,
+            function.__kwdefaults__,
+            values,
+            vars(function),
+        )
 
     def _used(self, value: Any, names: set[str]) -> Any:
         if not isinstance(value, ModuleType) or not self._is_own(value.__name__):
@@ -143,7 +178,9 @@ class _Hasher(pickle.Pickler):
         with suppress(Exception):  # it has none
             file = find_spec(top).origin or ""  # type: ignore[union-attr]  # None has no origin, which is suppressed
         is_installed = (
-            "-packages" in file or top in sys.stdlib_module_names or top == _top(__name__)
+            "-packages" in file
+            or top in sys.stdlib_module_names
+            or top == _top(__name__)
         )
         return top == self._root or not is_installed
 
@@ -154,7 +191,9 @@ def _owner(method: Any) -> Any:
     changed = _names(method)[1]["ATTR"]
     fields = getattr(owner, "__dict__", None)
     if changed and isinstance(fields, dict):
-        return type(owner), [(name, fields[name]) for name in sorted(fields.keys() - changed)]
+        return type(owner), [
+            (name, fields[name]) for name in sorted(fields.keys() - changed)
+        ]
     return owner
 
 
@@ -184,7 +223,9 @@ def _names(function: Any) -> tuple[set[str], dict[str, set[str]], list[Any]]:
         for at, step in enumerate(steps):
             if step.opname == "IMPORT_NAME":
                 imports.append([part.argval for part in steps[at - 2 : at + 1]])
-            collects = step.opname in {"LOAD_ATTR", "LOAD_METHOD"} and step.argval in _COLLECTS
+            collects = (
+                step.opname in {"LOAD_ATTR", "LOAD_METHOD"} and step.argval in _COLLECTS
+            )
             changed = steps[at - 1] if collects else step
             action, _, kind = changed.opname.partition("_")
             if kind in stored and (collects or action == "STORE"):

@@ -13,7 +13,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_funcs.catalog.changes import drift
-from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param, ReadCatalog
+from jupyter_funcs.catalog.listing import (
+    Catalog,
+    Encoding,
+    Function,
+    Param,
+    ReadCatalog,
+)
 from jupyter_funcs.catalog.schemas import definitions_of
 from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.login import ServerLogin
@@ -53,7 +59,8 @@ _MOST_NAMES = 5  # of tools left out, in one warning
 _COMBINING = {"anyOf", "oneOf", "allOf", "$ref"}
 _IN_WORDS = {"text", "resource_link"}  # blocks that are no files
 _OF_A_LINK = ("name", "title", "uri", "description", "mimeType", "size")
-_WHOLE = "arguments"  # the parameter of a tool that doesn't declare its arguments one by one
+# The parameter of a tool that doesn't declare its arguments one by one.
+_WHOLE = "arguments"
 
 
 class McpSource:
@@ -78,14 +85,20 @@ class McpSource:
         secrets = [await self._transport.secret()]
         reply = Reply(listed, secrets, lines=False)
         if terms.kept is not None:
-            request = Request("tools/list", self._transport.connection.base_url, self._identity())
+            request = Request(
+                "tools/list", self._transport.connection.base_url, self._identity()
+            )
             answer = await terms.kept.send(request, secrets, partial(_received, reply))
             if isinstance(answer, Failure):
                 raise answer.error
             reply = answer
-        return partial(reply.read, partial(_read, link, self._transport.connection.name))
+        return partial(
+            reply.read, partial(_read, link, self._transport.connection.name)
+        )
 
-    async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
+    async def run(
+        self, function: Function, args: Args, terms: Terms, progress: Progress
+    ) -> Reply:
         arguments = self.request(function, args)["params"]["arguments"]
         data, media_type = await self._repeat(
             partial(_call, function, arguments, progress), terms, progress
@@ -93,15 +106,22 @@ class McpSource:
         progress.received = len(data)
         if len(data) > terms.max_bytes:
             raise too_large(terms.max_bytes)
-        return Reply(data, [await self._transport.secret()], lines=False, media_type=media_type)
+        return Reply(
+            data, [await self._transport.secret()], lines=False, media_type=media_type
+        )
 
     def request(self, function: Function, args: Args) -> JsonObject:
         arguments: Any = args
         if function.context == _WHOLE:
             arguments = args.get(_WHOLE, {})
         # A half of a surrogate pair can't be sent, and the SDK would close the connection over it.
-        arguments = json.loads(replace_surrogates(json.dumps(arguments, ensure_ascii=False)))
-        return {"method": "tools/call", "params": {"name": function.name, "arguments": arguments}}
+        arguments = json.loads(
+            replace_surrogates(json.dumps(arguments, ensure_ascii=False))
+        )
+        return {
+            "method": "tools/call",
+            "params": {"name": function.name, "arguments": arguments},
+        }
 
     def identity(self, _function: Function) -> str:
         return self._identity()
@@ -137,7 +157,9 @@ class McpSource:
             and self._link.opened.exception() is None
         )
 
-    async def _fetch_token(self, kept: str, redirect: Redirect | None) -> tuple[str, float, str]:
+    async def _fetch_token(
+        self, kept: str, redirect: Redirect | None
+    ) -> tuple[str, float, str]:
         from_sdk = await _imported()
         token: tuple[str, float, str] = await from_sdk.fetch_token(
             self._transport.connection, kept, redirect
@@ -145,7 +167,10 @@ class McpSource:
         return token
 
     async def _repeat(
-        self, work: Callable[[Link, Ask], Awaitable[T]], terms: Terms, progress: Progress
+        self,
+        work: Callable[[Link, Ask], Awaitable[T]],
+        terms: Terms,
+        progress: Progress,
     ) -> T:
         """Do something with an open connection, as often as its failures allow."""
         from_sdk = await _imported()
@@ -230,7 +255,9 @@ def _read(link: Link | None, source: str, data: bytes) -> Catalog:
             f"Left out tools of {source} that are listed twice or have no valid name and inputSchema: {names}."
         )
     if listed["is_cut"] or len(tools) > _MOST_TOOLS:
-        warn(f"{source} lists more tools than these {len(functions):,}; the others are left out.")
+        warn(
+            f"{source} lists more tools than these {len(functions):,}; the others are left out."
+        )
     if link is not None:
         link.functions = functions
         link.tasks = tasks
@@ -241,11 +268,20 @@ def _function(tool: Any, group: str) -> Function | None:
     tool = only(dict, tool)
     name = only(str, tool.get("name"))
     schema = tool.get("inputSchema")
-    if not name.strip() or not isinstance(schema, dict) or schema.get("type", "object") != "object":
+    if (
+        not name.strip()
+        or not isinstance(schema, dict)
+        or schema.get("type", "object") != "object"
+    ):
         return None
-    is_whole = not (only(dict, schema.get("properties")) or _COMBINING.isdisjoint(schema))
+    is_whole = not (
+        only(dict, schema.get("properties")) or _COMBINING.isdisjoint(schema)
+    )
     hints = only(dict, tool.get("annotations"))
-    texts = [only(str, tool.get("title") or hints.get("title")), only(str, tool.get("description"))]
+    texts = [
+        only(str, tool.get("title") or hints.get("title")),
+        only(str, tool.get("description")),
+    ]
     if texts[1] and folded(texts[0]) == folded(name):
         del texts[0]
     return Function(
@@ -275,7 +311,9 @@ def _params(schema: JsonObject, *, is_whole: bool) -> Iterator[Param]:
                 description=only(str, about.get("description") or about.get("title")),
                 required=is_whole or key in required,
                 encoding=Encoding.JSON,
-                schema=definitions_of(schema) | about if "'$ref'" in repr(about) else own,
+                schema=definitions_of(schema) | about
+                if "'$ref'" in repr(about)
+                else own,
             )
 
 
@@ -302,7 +340,8 @@ async def _call(
         )
     if now != function and (changed := drift(function, now)):
         raise ArgumentError(
-            changed, f"Get it again with funcs[{quote(function.name)}], or reopen its panel."
+            changed,
+            f"Get it again with funcs[{quote(function.name)}], or reopen its panel.",
         )
     await link.call_tool(function.name, arguments, ask, progress)
     return await asyncio.to_thread(_data, ask.result, function.name.casefold())
@@ -329,7 +368,9 @@ def _data(result: JsonObject, name: str) -> tuple[bytes, str]:
 
 
 def _value_of(blocks: list[JsonObject], texts: list[str]) -> Any:
-    values = [_link(block) or _value(text) for block, text in zip(blocks, texts, strict=True)]
+    values = [
+        _link(block) or _value(text) for block, text in zip(blocks, texts, strict=True)
+    ]
     if len(values) == 1:
         return values[0]
     return values or None
@@ -348,7 +389,10 @@ def _files(blocks: list[JsonObject], value: Any) -> tuple[bytes, str]:
 
     if value is not None:
         others = [block for block in blocks if block.get("type") != "text"]
-        blocks = [{"text": _encoded(value).decode(), "mimeType": "application/json"}, *others]
+        blocks = [
+            {"text": _encoded(value).decode(), "mimeType": "application/json"},
+            *others,
+        ]
     parts = list(map(_part, blocks))
     if len(parts) > 1:
         return _encoded(parts), PARTS
@@ -365,7 +409,9 @@ def _encoded(value: Any) -> bytes:
 
 def _link(block: JsonObject) -> JsonObject:
     """Return what a link to a resource says; nothing of a text."""
-    return {key: block[key] for key in _OF_A_LINK if key in block and "text" not in block}
+    return {
+        key: block[key] for key in _OF_A_LINK if key in block and "text" not in block
+    }
 
 
 def _part(block: JsonObject) -> JsonObject:
@@ -374,7 +420,11 @@ def _part(block: JsonObject) -> JsonObject:
     part = {"Result": text, "media_type": "text/plain", "is_file": False}
     with suppress(ValueError):  # it isn't base64
         if base64.b64decode(data := _content(block)):
-            part = {"Result": data, "media_type": "application/octet-stream", "is_file": True}
+            part = {
+                "Result": data,
+                "media_type": "application/octet-stream",
+                "is_file": True,
+            }
     part["media_type"] = only(str, block.get("mimeType")) or part["media_type"]
     return part | {"uri": block.get("uri")}
 

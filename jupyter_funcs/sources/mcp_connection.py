@@ -88,14 +88,19 @@ _NOT_STARTED: dict[type[OSError], str] = {
     PermissionError: "it isn't executable",
 }
 # What servers of 2026 answer that have no handshake; asked first for what replaces it, others may never answer.
-_NO_HANDSHAKE = {types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND, types.INVALID_REQUEST}
+_NO_HANDSHAKE = {
+    types.UNSUPPORTED_PROTOCOL_VERSION,
+    types.METHOD_NOT_FOUND,
+    types.INVALID_REQUEST,
+}
 _PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 _PING_HEADERS = {
     "Accept": "application/json, text/event-stream",
     "MCP-Protocol-Version": "2025-06-18",  # from which on a token is for one server
 }
 _FRAMING = {"content-encoding", "content-length", "transfer-encoding"}
-_UNANSWERED = {"POST": 202}  # what the SDK is told if a message that has no answer can't be sent
+# What the SDK is told if a message that has no answer can't be sent.
+_UNANSWERED = {"POST": 202}
 _CLOSED = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 _OF_SDK = (MCPError, ValueError, RuntimeError)
 
@@ -132,12 +137,15 @@ class Link:
         self.name = self.server = transport.connection.name
         self.command = tuple(map(str, only(tuple, transport.connection.target)))
         self._env = command_environment(transport.connection)
-        self.functions: dict[str, Function] | None = None  # None if not known, or changed
+        # None if not known, or changed.
+        self.functions: dict[str, Function] | None = None
         self.tasks: set[str] = set()  # the tools that run as tasks only
         self._runs: list[Progress] = []
         self._declined = ""  # what it asked when nobody could answer
         self.received = 0  # bytes
-        self.opened: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
+        self.opened: asyncio.Future[ClientSession] = (
+            asyncio.get_running_loop().create_future()
+        )
         self.ended = asyncio.Event()
         self.pid = os.getpid()
         self._process: Process | None = None
@@ -160,10 +168,14 @@ class Link:
         )
         return listed.next_cursor
 
-    async def call_tool(self, name: str, arguments: JsonObject, ask: Ask, run: Progress) -> None:
+    async def call_tool(
+        self, name: str, arguments: JsonObject, ask: Ask, run: Progress
+    ) -> None:
         """Call a tool; its result is that of `ask`."""
 
-        async def told(progress: float, total: float | None, message: str | None) -> None:
+        async def told(
+            progress: float, total: float | None, message: str | None
+        ) -> None:
             share = f"{progress:g}"
             if total:
                 share = f"{progress / total:.0%}"
@@ -200,7 +212,9 @@ class Link:
                 seconds = _TASK_SECONDS
                 if task.poll_interval is not None:
                     seconds = task.poll_interval / 1000
-                await asyncio.sleep(min(max(seconds, _LEAST_TASK_SECONDS), _MOST_TASK_SECONDS))
+                await asyncio.sleep(
+                    min(max(seconds, _LEAST_TASK_SECONDS), _MOST_TASK_SECONDS)
+                )
                 task = await self._request(
                     types.GetTaskRequest(params=by_id), types.GetTaskResult, ask
                 )
@@ -212,24 +226,37 @@ class Link:
             background.start(self._request(cancel, types.CancelTaskResult, Ask()))
             raise
         if task.status == "cancelled":
-            why = redacted_line(task.status_message or "The server has cancelled the task.")
-            raise UnansweredError(Failure(FunctionError(why, "Run it again if that is safe.")))
+            why = redacted_line(
+                task.status_message or "The server has cancelled the task."
+            )
+            raise UnansweredError(
+                Failure(FunctionError(why, "Run it again if that is safe."))
+            )
         payload = types.GetTaskPayloadRequest(
             params=types.GetTaskPayloadRequestParams(task_id=task.task_id)
         )
         await self._request(payload, types.CallToolResult, ask)
 
     async def _request(
-        self, request: types.Request[Any, Any], result_type: type[R], ask: Ask, told: Any = None
+        self,
+        request: types.Request[Any, Any],
+        result_type: type[R],
+        ask: Ask,
+        told: Any = None,
     ) -> R:
         return await self._send(
-            lambda session: session.send_request(request, result_type, progress_callback=told),
+            lambda session: session.send_request(
+                request, result_type, progress_callback=told
+            ),
             ask,
             FunctionError,
         )
 
     async def _send(
-        self, request: Callable[[ClientSession], Awaitable[T]], ask: Ask, refusal: type[FuncsError]
+        self,
+        request: Callable[[ClientSession], Awaitable[T]],
+        ask: Ask,
+        refusal: type[FuncsError],
     ) -> T:
         _asking.set(ask)
         try:
@@ -288,11 +315,15 @@ class Link:
                     await self.ended.wait()
         except TimeoutError:
             what = f"{self.name} did not answer within {_OPEN_SECONDS:g} s{self._last_words('; ')}."
-            failure = Failure(DeadlineError(what, "Start the server by itself to see why."))
+            failure = Failure(
+                DeadlineError(what, "Start the server by itself to see why.")
+            )
         except OSError as error:
             reason = _NOT_STARTED.get(type(error), error.strerror)
             what = f"The command {quote(' '.join(self.command[:1]))} of the MCP server can't be started: {reason}."
-            failure = Failure(ConfigError(what, "Install the server, or correct its command."))
+            failure = Failure(
+                ConfigError(what, "Install the server, or correct its command.")
+            )
         except Exception as error:  # noqa: BLE001  # the SDK's own, perhaps a group of them
             what = f"The connection to {self.name} failed: {type(error).__name__}."
             failure = Failure(ServiceConnectionError(what, TRY_AGAIN), Proof.BROKEN)
@@ -310,7 +341,9 @@ class Link:
         connection = self.transport.connection
         url = connection.location or connection.base_url
         async with (
-            httpx2.AsyncClient(transport=_HttpTransport(self), trust_env=False) as client,
+            httpx2.AsyncClient(
+                transport=_HttpTransport(self), trust_env=False
+            ) as client,
             streamable_http_client(
                 url, http_client=client, max_sse_event_size=MAX_BYTES
             ) as streams,
@@ -326,7 +359,13 @@ class Link:
         received, incoming = anyio.create_memory_object_stream[SessionMessage](0)
         outgoing, sent = anyio.create_memory_object_stream[SessionMessage](256)
         # A stray child may hold the pipes open, and anyio has no other way to close them.
-        with received, incoming, outgoing, sent, closing(cast("Any", process)._process._transport):  # noqa: SLF001
+        with (
+            received,
+            incoming,
+            outgoing,
+            sent,
+            closing(cast("Any", process)._process._transport),  # noqa: SLF001
+        ):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._read, process, received)
                 tasks.start_soon(self._write, process, sent)
@@ -368,9 +407,12 @@ class Link:
 
     def _message(self, line: bytes) -> SessionMessage | None:
         try:
-            return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+            return SessionMessage(
+                types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+            )
         except ValueError as error:
-            if line.lstrip().startswith(b"{"):  # whichever request it answers would wait forever
+            # Whichever request it answers would wait forever.
+            if line.lstrip().startswith(b"{"):
                 raise ProtocolError(
                     f"A message of {self.name} can't be read: {redacted_line(_reason(error))}.",
                     TRY_AGAIN,
@@ -402,12 +444,15 @@ class Link:
     ) -> types.ElicitResult:
         """Ask the user of the last run that can ask; decline if there is none."""
         run = next(
-            (run for run in reversed(self._runs) if run.can_ask and run.question is None), None
+            (
+                run
+                for run in reversed(self._runs)
+                if run.can_ask and run.question is None
+            ),
+            None,
         )
         if run is None:
-            self._declined = (
-                f"{self.name} asked, and nobody could answer: {redacted_line(params.message)}"
-            )
+            self._declined = f"{self.name} asked, and nobody could answer: {redacted_line(params.message)}"
             return types.ElicitResult(action="decline")
         question = Question(self.name, redacted_line(params.message, _LONGEST))
         if isinstance(params, types.ElicitRequestURLParams):
@@ -426,7 +471,9 @@ class Link:
             self.functions = None
             self.transport.on_change()
 
-    def _failure(self, error: Exception, ask: Ask, refusal: type[FuncsError]) -> Failure:
+    def _failure(
+        self, error: Exception, ask: Ask, refusal: type[FuncsError]
+    ) -> Failure:
         """Return why a request failed; `refusal` is what a server's own error is."""
         if ask.failure is not None:
             return ask.failure
@@ -434,10 +481,15 @@ class Link:
         code = getattr(error, "code", None)
         if code == types.CONNECTION_CLOSED and self._is_closed(text):
             return self._end()
-        if code == types.METHOD_NOT_FOUND and self.opened.done() and refusal is ProtocolError:
+        if (
+            code == types.METHOD_NOT_FOUND
+            and self.opened.done()
+            and refusal is ProtocolError
+        ):
             return Failure(
                 ConfigError(
-                    f"{self.name} is an MCP server without tools.", "Connect to another one."
+                    f"{self.name} is an MCP server without tools.",
+                    "Connect to another one.",
                 )
             )
         if code in {None, types.PARSE_ERROR} or refusal is ProtocolError:
@@ -448,7 +500,9 @@ class Link:
             return Failure(ProtocolError(what, check))
         if code == types.INVALID_PARAMS:
             return Failure(ArgumentError(text))
-        return Failure(refusal(f"The function failed: {text}", "Check its arguments first."))
+        return Failure(
+            refusal(f"The function failed: {text}", "Check its arguments first.")
+        )
 
     def _is_closed(self, text: str) -> bool:
         # The SDK's words for the end of a reply or a connection; a tool's own error may have the same code.
@@ -462,7 +516,8 @@ class Link:
         if self._process is None:
             return Failure(
                 ServiceConnectionError(
-                    f"{self.name} closed the connection before its reply ended.", "Try again."
+                    f"{self.name} closed the connection before its reply ended.",
+                    "Try again.",
                 ),
                 Proof.BROKEN,
             )
@@ -471,7 +526,9 @@ class Link:
         if code is None:
             end = "closed its output"
         what = f"The server of {self.name} {end}{self._last_words(': ') or '.'}"
-        hint = f"Run it in a terminal to see why: {redacted_line(' '.join(self.command))}"
+        hint = (
+            f"Run it in a terminal to see why: {redacted_line(' '.join(self.command))}"
+        )
         if self._noise:
             hint = f"It wrote {quote(redacted_all(self._noise.decode('utf-8', 'replace')))} where a message belongs."
         return Failure(
@@ -490,13 +547,20 @@ class _LenientDispatcher(JSONRPCDispatcher[Any]):
         # Whichever request it answers would wait forever.
         text = getattr(outcome, "message", "it answered a request that it didn't get.")
         for number in list(self._pending):
-            super()._resolve_pending(number, types.ErrorData(code=types.PARSE_ERROR, message=text))
+            super()._resolve_pending(
+                number, types.ErrorData(code=types.PARSE_ERROR, message=text)
+            )
 
-    async def send_raw_request(self, method: str, *rest: Any, **options: Any) -> JsonObject:
+    async def send_raw_request(
+        self, method: str, *rest: Any, **options: Any
+    ) -> JsonObject:
         raw = await super().send_raw_request(method, *rest, **options)
         if method == "tools/list" and isinstance(raw.get("tools"), list):
             _asking.get().result = raw
-            return {**raw, "tools": [plain for tool in raw["tools"] if (plain := _plain(tool))]}
+            return {
+                **raw,
+                "tools": [plain for tool in raw["tools"] if (plain := _plain(tool))],
+            }
         if (
             method in {"tools/call", "tasks/result"}
             and raw.get("resultType", "complete") == "complete"
@@ -553,27 +617,38 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
         ask.failure = reply
         # As an error of this request: what is raised here ends all the others too.
         refusal = {"code": types.INVALID_REQUEST, "message": reply.error.what}
-        return httpx2.Response(502, json={"jsonrpc": "2.0", "id": None, "error": refusal})
+        return httpx2.Response(
+            502, json={"jsonrpc": "2.0", "id": None, "error": refusal}
+        )
 
     async def _open(self, request: httpx2.Request, body: bytes) -> Opened | Failure:
         link = self.link
         url = request.url
         if not same_origin(str(url), link.transport.connection.base_url):
             return Failure(
-                ConfigError(f"{link.name} redirects to {url.scheme}://{url.host}.", CHECK_ADDRESS)
+                ConfigError(
+                    f"{link.name} redirects to {url.scheme}://{url.host}.",
+                    CHECK_ADDRESS,
+                )
             )
         headers = {**request.headers, "accept-encoding": "gzip"}
         credentials = link.transport.connection.credentials
         ours = Request(request.method, str(url), body or None, headers, credentials)
         reply = await link.transport.open(ours)
-        if isinstance(reply, Failure) and request.method == "POST" and "mcp-session-id" in headers:
+        if (
+            isinstance(reply, Failure)
+            and request.method == "POST"
+            and "mcp-session-id" in headers
+        ):
             # Of a server that has restarted, or forgotten the session: a 404, or a 400 that says so.
             error = reply.error
             if isinstance(error, ConfigError) or (
                 isinstance(error, FunctionError) and "session" in error.what.lower()
             ):
                 link.ended.set()
-                ended = ServiceConnectionError(f"{link.name} has ended the session.", "Try again.")
+                ended = ServiceConnectionError(
+                    f"{link.name} has ended the session.", "Try again."
+                )
                 return Failure(ended, Proof.NOT_SENT)
         return reply
 
@@ -654,7 +729,8 @@ async def fetch_token(
         {
             "client_name": "jupyter_funcs",
             "redirect_uris": [getattr(redirect, "uri", "http://127.0.0.1/callback")],
-            "token_endpoint_auth_method": "none",  # as for all programs on a user's machine
+            # As for all programs on a user's machine.
+            "token_endpoint_auth_method": "none",
         }
     )
     provider = OAuthClientProvider(url, about, storage, open_page, answered)
@@ -674,7 +750,8 @@ async def fetch_token(
         raise
     except httpx2.HTTPError as error:
         raise ServiceConnectionError(
-            f"The {connection.token.label} failed: {type(error).__name__}.", "Try again later."
+            f"The {connection.token.label} failed: {type(error).__name__}.",
+            "Try again later.",
         ) from None
     except Exception as error:  # noqa: BLE001  # the SDK's, and those of odd replies
         raise AuthenticationError(
@@ -686,7 +763,9 @@ async def fetch_token(
             f"{connection.name} asked for no login.", "Remove login from the profile."
         )
     parts = (storage.tokens, storage.client, provider.context.oauth_metadata)
-    texts = [part.model_dump_json(exclude_none=True) if part else "null" for part in parts]
+    texts = [
+        part.model_dump_json(exclude_none=True) if part else "null" for part in parts
+    ]
     ends = provider.context.token_expiry_time or math.inf
     return storage.tokens.access_token, ends, f"[{','.join(texts)}]"
 
@@ -701,8 +780,11 @@ def _restore(provider: OAuthClientProvider, storage: _Storage, kept: str) -> Non
     tokens, client, metadata = json.loads(kept)
     storage.tokens = OAuthToken.model_validate(tokens)
     storage.client = OAuthClientInformationFull.model_validate(client)
-    provider.context.oauth_metadata = metadata and OAuthMetadata.model_validate(metadata)
-    provider.context.token_expiry_time = 1.0  # or it would be sent as it is, and rejected
+    provider.context.oauth_metadata = metadata and OAuthMetadata.model_validate(
+        metadata
+    )
+    # Or it would be sent as it is, and rejected.
+    provider.context.token_expiry_time = 1.0
 
 
 async def _negotiate(session: ClientSession) -> None:
@@ -710,7 +792,9 @@ async def _negotiate(session: ClientSession) -> None:
         await session.initialize()
     except MCPError as error:
         failure = _asking.get().failure
-        if error.code not in _NO_HANDSHAKE or (failure and failure.error.status in {401, 403, 405}):
+        if error.code not in _NO_HANDSHAKE or (
+            failure and failure.error.status in {401, 403, 405}
+        ):
             raise
         await session.discover()
 

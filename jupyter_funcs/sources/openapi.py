@@ -96,7 +96,9 @@ _STYLES = {"query": "form", "cookie": "form"}  # unless a parameter says its own
 _TEXT = {"type": "string"}
 _FILE = {"type": "string", "format": "file"}
 _ACCEPT = "application/json, application/yaml;q=0.9, */*;q=0.1"
-_FILES_HINT = "Keep the files that a document refers to in its folder, or at its origin."
+_FILES_HINT = (
+    "Keep the files that a document refers to in its folder, or at its origin."
+)
 _MIN_LEFT = 5.0  # seconds for reading what is there, however many files there are
 _AT_ONCE = 16  # files read from an address
 _YAML = re.compile(rb"^[\"']?(?:openapi|swagger)[\"']? *:", re.MULTILINE)
@@ -141,17 +143,29 @@ class OpenApiSource:
             return ProtocolError("there was no time left to ask for it")
         try:
             terms = terms._replace(max_bytes=min(left, MAX_FILE), counts=False)
-            return (await self._transport.request(request._replace(url=url), terms)).without_token()
+            return (
+                await self._transport.request(request._replace(url=url), terms)
+            ).without_token()
         except FuncsError as error:
             return error
 
-    async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
+    async def run(
+        self, function: Function, args: Args, terms: Terms, progress: Progress
+    ) -> Reply:
         return await self._sent(
-            function, request_of(function, args, self._transport.connection), terms, progress
+            function,
+            request_of(function, args, self._transport.connection),
+            terms,
+            progress,
         )
 
     async def follow(
-        self, function: Function, args: Args, link: str, terms: Terms, progress: Progress
+        self,
+        function: Function,
+        args: Args,
+        link: str,
+        terms: Terms,
+        progress: Progress,
     ) -> Reply:
         """Run a function at the link that a page of it has to the next one, at the same origin."""
         request = request_of(function, args, self._transport.connection)
@@ -167,7 +181,8 @@ class OpenApiSource:
         self, function: Function, request: Request, terms: Terms, progress: Progress
     ) -> Reply:
         if request.method == "GET" and terms.purpose is Purpose.RUN:
-            terms = terms._replace(purpose=Purpose.LISTING)  # it can be sent again as safely
+            # It can be sent again as safely.
+            terms = terms._replace(purpose=Purpose.LISTING)
         try:
             reply = await self._transport.request(request, terms, progress)
         except ArgumentError as error:
@@ -210,7 +225,9 @@ class OpenApiSource:
                 )
                 break
             if place.is_monitor or number > _MAX_REDIRECTS:
-                progress.said = f"accepted, asked for the result {plural(number, 'time')}"
+                progress.said = (
+                    f"accepted, asked for the result {plural(number, 'time')}"
+                )
                 await pause_before(reply, number, terms.until)
             following = following._replace(url=url)
             reply = await self._transport.request(following, terms, progress)
@@ -240,8 +257,14 @@ class OpenApiSource:
             connection, function.context["security"], function.context["server"]
         )
         own = [(credential.scheme, credential.source) for credential in credentials]
-        secrets = [(scheme, source()) for scheme, source in own if source is not connection.token]
-        return [[scheme, secret.account or secret.reveal()] for scheme, secret in secrets] or None
+        secrets = [
+            (scheme, source())
+            for scheme, source in own
+            if source is not connection.token
+        ]
+        return [
+            [scheme, secret.account or secret.reveal()] for scheme, secret in secrets
+        ] or None
 
     async def close(self) -> None:
         await self._transport.close()
@@ -252,7 +275,9 @@ def _content(file: str) -> bytes:
         return read_small(Path(file), _MAX_DOCUMENT)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-    raise ConfigError(f"The document {quote(file, 200)} cannot be read: {why}.", _CHECK_DOCUMENT)
+    raise ConfigError(
+        f"The document {quote(file, 200)} cannot be read: {why}.", _CHECK_DOCUMENT
+    )
 
 
 def read_document(data: bytes, connection: Connection) -> Catalog:
@@ -265,11 +290,14 @@ def read_document(data: bytes, connection: Connection) -> Catalog:
 
 def _begun(data: bytes, connection: Connection) -> DocumentFiles:
     """Return the files of a document, of which the first has been read."""
-    is_yaml = connection.base_url.lower().endswith((".yaml", ".yml")) or _YAML.search(data)
+    is_yaml = connection.base_url.lower().endswith((".yaml", ".yml")) or _YAML.search(
+        data
+    )
     try:
         root = decoded(data, "OpenAPI document", is_yaml=bool(is_yaml))
     except ProtocolError as error:
-        error.hint = error.hint.replace(TRY_AGAIN, _CHECK_DOCUMENT)  # nobody operates a document
+        # Nobody operates a document.
+        error.hint = error.hint.replace(TRY_AGAIN, _CHECK_DOCUMENT)
         raise
     about = only(dict, root)
     version = str(about.get("openapi") or about.get("swagger") or "")
@@ -282,7 +310,9 @@ def _begun(data: bytes, connection: Connection) -> DocumentFiles:
             "Convert it, or ask its publisher for a newer one.",
         )
     if is_too_deep(root):
-        raise ConfigError("The OpenAPI document has more than 100 levels.", "Simplify its schemas.")
+        raise ConfigError(
+            "The OpenAPI document has more than 100 levels.", "Simplify its schemas."
+        )
     address = connection.location
     if "://" not in address:
         address = connection.base_url
@@ -323,7 +353,9 @@ def _refused(server: str) -> ConfigError:
 class _Document(Once):
     """Reads the operations of a document; shared parts are read once, so that the time is linear."""
 
-    def __init__(self, root: JsonObject, connection: Connection, schemas: SchemaReader) -> None:
+    def __init__(
+        self, root: JsonObject, connection: Connection, schemas: SchemaReader
+    ) -> None:
         super().__init__()
         self._root = root
         self._schemas = schemas
@@ -333,7 +365,8 @@ class _Document(Once):
             for name, scheme in listed.items()
         }
         self._keys = {
-            (scheme["in"], scheme["name"].casefold()) for scheme in self._schemes.values()
+            (scheme["in"], scheme["name"].casefold())
+            for scheme in self._schemes.values()
         }
         self._servers = Servers(root, connection)
         for scheme in self._schemes.values():
@@ -362,36 +395,50 @@ class _Document(Once):
             _report(unusable, len(functions))
         names = distinct([function.name for function in functions], "{} ({})", 2)
         named = zip(functions, names, strict=True)
-        return Catalog((function.changed(name=name) for function, name in named), unusable)
+        return Catalog(
+            (function.changed(name=name) for function, name in named), unusable
+        )
 
-    def _function(self, name: str, path: str, method: str, item: JsonObject) -> Function:
+    def _function(
+        self, name: str, path: str, method: str, item: JsonObject
+    ) -> Function:
         if not path.startswith("/"):
             raise UnusableError("its path does not start with /")
         if self._left >= 0:
             function = self.once(method, item, partial(self._operation, method))
             self._left -= len(function.params)
         if self._left < 0:
-            raise UnusableError(f"the document has more than {_MAX_PARAMS:,} parameters")
+            raise UnusableError(
+                f"the document has more than {_MAX_PARAMS:,} parameters"
+            )
         if undescribed := list(self._undescribed(path, function)):
             function = function.changed(params=(*function.params, *undescribed))
         context = {**function.context, "path": path}
-        end = f"{_NOT_WORD.sub('_', path)}_{method}"  # as FastAPI ends the names of its functions
+        # As FastAPI ends the names of its functions.
+        end = f"{_NOT_WORD.sub('_', path)}_{method}"
         short = ""
         if function.name.endswith(end):
             short = function.name.removesuffix(end)
         return function.changed(
-            name=function.name or name, short_name=short, entry_point=name, context=context
+            name=function.name or name,
+            short_name=short,
+            entry_point=name,
+            context=context,
         )
 
     def _undescribed(self, path: str, function: Function) -> Iterator[Param]:
         """Yield a required text for each place of a path that no parameter describes."""
         described = {
-            param.context["name"] for param in function.params if param.context["in"] == "path"
+            param.context["name"]
+            for param in function.params
+            if param.context["in"] == "path"
         }
         for name in dict.fromkeys(PLACE.findall(path)):
             if name.strip() and name not in described:
                 param = self._param(
-                    {"in": "path", "name": name, **_style({}, "simple")}, None, required=True
+                    {"in": "path", "name": name, **_style({}, "simple")},
+                    None,
+                    required=True,
                 )
                 if any(other.name == name for other in function.params):
                     param = param.changed(name=f"path.{name}")
@@ -418,7 +465,10 @@ class _Document(Once):
         about = "\n\n".join(dict.fromkeys(filter(None, (title, text))))
         if operation.get("deprecated") is True:
             about = f"{DEPRECATED} {about}"
-        group = next((tag for tag in only(list, operation.get("tags")) if isinstance(tag, str)), "")
+        group = next(
+            (tag for tag in only(list, operation.get("tags")) if isinstance(tag, str)),
+            "",
+        )
         accept, returns = self._reply(operation)
         return Function(
             name=clip(inert(only(str, operation.get("operationId"))), _MAX_NAME),
@@ -446,7 +496,10 @@ class _Document(Once):
         """Yield the parameters of an operation but for its body."""
         params = {}
         # An operation's own replace those of its path.
-        for part in (*only(list, item.get("parameters")), *only(list, operation.get("parameters"))):
+        for part in (
+            *only(list, item.get("parameters")),
+            *only(list, operation.get("parameters")),
+        ):
             param = self._schemas.needed(part, "parameter")
             params[str(param.get("in")), only(str, param.get("name"))] = param
         for param in params.values():
@@ -465,7 +518,9 @@ class _Document(Once):
         if not (is_simple and name.strip()) or len(name) > _MAX_TEXT:
             if required:
                 place = clip(inert(where), 20)
-                raise UnusableError(f"its {place} parameter {quote(name)} can't be sent")
+                raise UnusableError(
+                    f"its {place} parameter {quote(name)} can't be sent"
+                )
             return []
         content = only(dict, about.get("content"))
         schema = about.get("schema")
@@ -478,7 +533,9 @@ class _Document(Once):
             return [_as_deprecated(param)]
         return [param]
 
-    def _param(self, context: JsonObject, schema: Any, *, required: bool, text: str = "") -> Param:
+    def _param(
+        self, context: JsonObject, schema: Any, *, required: bool, text: str = ""
+    ) -> Param:
         text = text or only(str, said_of("description", schema, self._root))
         own = None
         if schema or context["in"] == "body":
@@ -512,7 +569,8 @@ class _Document(Once):
         if not is_form:
             is_usable = bool(kind) and not kind.startswith("multipart/")
         if not is_usable:
-            if body.get("required") is True or named:  # without it, it would do something else
+            # Without it, it would do something else.
+            if body.get("required") is True or named:
                 other = quote(kind or next(iter(content), ""), 60)
                 raise UnusableError(f"its body is {other}, which can't be filled in")
             return [], ""
@@ -530,7 +588,9 @@ class _Document(Once):
         """Yield the parameters for the properties of a body."""
         for name, part in named.items():
             if name.strip() and said_of("readOnly", part, self._root) is not True:
-                yield self._part(kind, name, part, styles.get(name), required=name in required)
+                yield self._part(
+                    kind, name, part, styles.get(name), required=name in required
+                )
 
     def _whole_body(self, kind: str, body: JsonObject, schema: Any) -> Param:
         """Return the parameter for a body that is one value."""
@@ -545,7 +605,9 @@ class _Document(Once):
             return param
         return _as_file(param)
 
-    def _part(self, kind: str, name: str, schema: Any, style: Any, *, required: bool) -> Param:
+    def _part(
+        self, kind: str, name: str, schema: Any, style: Any, *, required: bool
+    ) -> Param:
         """Return the parameter for a property of a body."""
         context = {"in": "body", "name": name, **_style(style)}
         param = self._param(context, schema, required=required)
@@ -559,7 +621,9 @@ class _Document(Once):
         if part.get("type") == "array":
             part = self._schemas.resolved(part.get("items"))
         is_encoded = "contentEncoding" in part
-        return part.get("format") == "binary" or ("contentMediaType" in part and not is_encoded)
+        return part.get("format") == "binary" or (
+            "contentMediaType" in part and not is_encoded
+        )
 
     def _reply(self, operation: JsonObject) -> tuple[str, Any]:
         """Return the media type of a reply, JSON if there is one, and its schema."""
@@ -574,7 +638,8 @@ class _Document(Once):
         readable = [*filter(None, several)]
         if not readable:
             raise UnusableError("its reply is a web page")
-        reply = max(readable, key=lambda reply: bool(reply[0]))  # the first that names its type
+        # The first that names its type.
+        reply = max(readable, key=lambda reply: bool(reply[0]))
         media_type, schema = reply
         if (
             not media_type
@@ -590,7 +655,11 @@ class _Document(Once):
         """Return the schemes of each alternative; without those of which nothing is known."""
         alternatives = only(list, security)[:_MAX_ALTERNATIVES]
         return [
-            [self._schemes[name] for name in only(dict, schemes) if name in self._schemes]
+            [
+                self._schemes[name]
+                for name in only(dict, schemes)
+                if name in self._schemes
+            ]
             for schemes in alternatives
         ]
 
@@ -604,9 +673,13 @@ def _report(unusable: list[tuple[str, str]], usable: int) -> None:
     if any(UNREAD in reason for _, reason in unusable):
         hint = _FILES_HINT
     if not usable:
-        raise ConfigError(f"No operation of the OpenAPI document can be run: {reasons}", hint)
+        raise ConfigError(
+            f"No operation of the OpenAPI document can be run: {reasons}", hint
+        )
     total = usable + len(unusable)
-    warn(f"Left out {len(unusable):,} of {total:,} operations: {reasons}{hint and f'. {hint}'}")
+    warn(
+        f"Left out {len(unusable):,} of {total:,} operations: {reasons}{hint and f'. {hint}'}"
+    )
 
 
 def _is_simple(where: str, name: str, style: str) -> bool:
@@ -641,14 +714,17 @@ def _content_of(reply: JsonObject) -> tuple[str, Any] | None:
     if content and not kinds:
         return None
     media_type = next(iter(kinds), "*/*")
-    return media_type.replace("*/*", ""), only(dict, content.get(media_type)).get("schema")
+    return media_type.replace("*/*", ""), only(dict, content.get(media_type)).get(
+        "schema"
+    )
 
 
 def _style(about: Any, default: str = "form") -> JsonObject:
     about = only(dict, about)
     style = only(str, about.get("style")) or default
     explode = about.get("explode", style == "form") is True
-    kind = only(str, about.get("contentType")).partition(",")[0].strip()  # of a part of a form
+    # Of a part of a form.
+    kind = only(str, about.get("contentType")).partition(",")[0].strip()
     named = {}
     if MEDIA_TYPE.fullmatch(kind) and "*" not in kind:
         named = {"media_type": kind}

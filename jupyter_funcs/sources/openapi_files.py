@@ -34,7 +34,14 @@ _BOM = b"\xef\xbb\xbf"
 _DATA = re.compile("x-.*|examples?|enum|default|const", re.DOTALL)
 # Where keys are names, which may be those words.
 _NAMED = {
-    *("properties", "patternProperties", "responses", "schemas", "parameters", "definitions"),
+    *(
+        "properties",
+        "patternProperties",
+        "responses",
+        "schemas",
+        "parameters",
+        "definitions",
+    ),
     "requestBodies",
 }
 _OF_PARTS = {
@@ -70,7 +77,10 @@ class DocumentFiles:
         """Read all files from the folder of a document that is a file."""
         folder = _path(self._address).parent.resolve()
         for address in iter(lambda: self.pending(1), []):
-            self.add(address[0], _content(_path(address[0]), folder, min(self.left, MAX_FILE)))
+            self.add(
+                address[0],
+                _content(_path(address[0]), folder, min(self.left, MAX_FILE)),
+            )
 
     def add_all(self, contents: Mapping[str, bytes | FuncsError]) -> None:
         """Take several files by their addresses."""
@@ -88,7 +98,9 @@ class DocumentFiles:
                 content = error
             else:
                 is_part = isinstance(value, dict) and not _OF_PARTS.isdisjoint(value)
-                self._lead(value, address, f"/{_FILES}/{number}/content", is_named=not is_part)
+                self._lead(
+                    value, address, f"/{_FILES}/{number}/content", is_named=not is_part
+                )
                 return
         why = str(getattr(content, "strerror", None) or content)
         file["why"] = clip(inert(" ".join(why.split()).rstrip(".")), _MAX_WHY)
@@ -118,7 +130,9 @@ class DocumentFiles:
                 led.add(id(part))
                 part["$ref"] = self._led(ref, address, place)
             for key, inner in part.items():
-                if isinstance(inner, dict | list) and (is_named or not _DATA.fullmatch(key)):
+                if isinstance(inner, dict | list) and (
+                    is_named or not _DATA.fullmatch(key)
+                ):
                     stack.append((inner, key in _NAMED))
 
     def _led(self, ref: str, address: str, place: str) -> str:
@@ -136,7 +150,8 @@ class DocumentFiles:
         """Return where the document holds another file."""
         url = name
         with suppress(ValueError):
-            url = urljoin(address, quote_url(name, safe=string.punctuation))  # it may have spaces
+            # It may have spaces.
+            url = urljoin(address, quote_url(name, safe=string.punctuation))
         if url == self._address:
             return ""
         if url not in self._numbers:
@@ -175,7 +190,10 @@ def is_too_deep(content: Any) -> bool:
     """Return whether a file has too many levels."""
     level = [content]
     for _ in range(_MAX_DEPTH):
-        parts = [part.values() if isinstance(part, dict) else only(list, part) for part in level]
+        parts = [
+            part.values() if isinstance(part, dict) else only(list, part)
+            for part in level
+        ]
         level = [inner for part in parts for inner in part]
     return bool(level)
 

@@ -21,7 +21,12 @@ from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.replies import Reply, error_text
 from jupyter_funcs.connection.retries import parse_retry_after
 from jupyter_funcs.core.background import loop_time
-from jupyter_funcs.core.errors import ArgumentError, ConfigError, DeadlineError, FunctionError
+from jupyter_funcs.core.errors import (
+    ArgumentError,
+    ConfigError,
+    DeadlineError,
+    FunctionError,
+)
 from jupyter_funcs.core.json_decoding import as_list, only, read_object
 from jupyter_funcs.core.text import folded, quote, spellings
 from jupyter_funcs.sources.openapi_servers import credentials_of, may_ask
@@ -40,9 +45,12 @@ MULTIPART = "multipart/form-data"
 BOUNDARY = "; boundary="
 MEDIA_TYPE = re.compile(r"[\w.+*-]+/[\w.+*-]+(?: *;[ -~]*)?", re.ASCII)
 JSON_BODY = re.compile(
-    r"(?:\*|text|application)/(?:\*|(?:[\w.+-]+\+)?json)(?: *;[ -~]*)?", re.IGNORECASE | re.ASCII
+    r"(?:\*|text|application)/(?:\*|(?:[\w.+-]+\+)?json)(?: *;[ -~]*)?",
+    re.IGNORECASE | re.ASCII,
 )
-TEXT_BODY = re.compile(r"text/[^;]*|[^;]*[/+-](?:xml|yaml|ndjson|graphql|sql)\b.*", re.IGNORECASE)
+TEXT_BODY = re.compile(
+    r"text/[^;]*|[^;]*[/+-](?:xml|yaml|ndjson|graphql|sql)\b.*", re.IGNORECASE
+)
 _PIECE = 2**18  # bytes of a file that are read at once
 PLACE = re.compile(
     r"\{\+?([^{}]*)\}"
@@ -112,7 +120,9 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
         if isinstance(data, Upload):
             headers["Content-Length"] = str(data.size)
     credentials = credentials_of(connection, context["security"], url)
-    return Request(context["method"], url, data, headers, credentials, is_operation=True)
+    return Request(
+        context["method"], url, data, headers, credentials, is_operation=True
+    )
 
 
 def _escape_of(name: str, path: str) -> Callable[[str], str]:
@@ -123,7 +133,9 @@ def _escape_of(name: str, path: str) -> Callable[[str], str]:
 def at_parameters(errors: Messages, function: Function) -> Messages:
     """Return what a server says of its own names at the parameters; of a part of one, with the path of the part."""
     params = {param.name: param.context for param in function.params}
-    names = spellings(params) | {context["name"]: name for name, context in params.items()}
+    names = spellings(params) | {
+        context["name"]: name for name, context in params.items()
+    }
     whole = next((name for name, context in params.items() if context.get("whole")), "")
     placed: Messages = {}
     for path, texts in errors.items():
@@ -139,7 +151,9 @@ def at_parameters(errors: Messages, function: Function) -> Messages:
 def _parameter_at(path: str, names: Mapping[str, str]) -> tuple[str, str]:
     """Return the parameter that a path begins or ends with, and the rest of the path; empty if there is none."""
     parts = path.split(".")
-    begins = {".".join(parts[:end]): ".".join(parts[end:]) for end in range(len(parts), 0, -1)}
+    begins = {
+        ".".join(parts[:end]): ".".join(parts[end:]) for end in range(len(parts), 0, -1)
+    }
     for part, rest in {**begins, parts[-1]: ""}.items():
         if name := names.get(part) or names.get(folded(part)):
             return name, rest
@@ -157,10 +171,14 @@ def body_rank(kind: str) -> int:
     return next((rank for rank, fit in enumerate(fits) if fit), len(fits))
 
 
-def _encoded(kind: str, filled: Sequence[tuple[Param, Any]]) -> tuple[bytes | Upload, str]:
+def _encoded(
+    kind: str, filled: Sequence[tuple[Param, Any]]
+) -> tuple[bytes | Upload, str]:
     """Return a body as it is sent, and its media type."""
     if kind == FORM_BODY:
-        pairs = chain.from_iterable(_query(param.context, value) for param, value in filled)
+        pairs = chain.from_iterable(
+            _query(param.context, value) for param, value in filled
+        )
         return "&".join(pairs).encode(), kind
     if kind == MULTIPART:
         boundary = token_hex(16)
@@ -193,7 +211,9 @@ def _json(body: Any) -> bytes:
     try:
         return json.dumps(body, allow_nan=False).encode()
     except ValueError:
-        raise ArgumentError("JSON has no NaN and no infinity.", "Leave the value out.") from None
+        raise ArgumentError(
+            "JSON has no NaN and no infinity.", "Leave the value out."
+        ) from None
 
 
 class _Part(NamedTuple):
@@ -209,7 +229,9 @@ def _part(param: Param, value: Any) -> _Part:
     name = param.context["name"]
     media_type = param.context.get("media_type", "")
     if param.encoding is Encoding.FILE:
-        media_type = media_type or guess_type(str(value))[0] or "application/octet-stream"
+        media_type = (
+            media_type or guess_type(str(value))[0] or "application/octet-stream"
+        )
         if not isinstance(value, bytes):
             value = Path(value).expanduser()
         return _Part(name, value, media_type, is_file=True)
@@ -227,16 +249,21 @@ def _form_data(filled: Sequence[tuple[Param, Any]], boundary: str) -> Upload:
     for part in parts:
         head = f'--{boundary}\r\nContent-Disposition: form-data; name="{_in_quotes(part.name)}"'
         if part.is_file:
-            head += f'; filename="{_in_quotes(getattr(part.content, "name", part.name))}"'
+            head += (
+                f'; filename="{_in_quotes(getattr(part.content, "name", part.name))}"'
+            )
         if part.media_type:
             head += f"\r\nContent-Type: {part.media_type}"
         upload.add(f"{head}\r\n\r\n".encode(errors="replace"))
         size = upload.add(part.content)
-        shown.setdefault(part.name, []).append(size if part.is_file else part.content.decode())
+        shown.setdefault(part.name, []).append(
+            size if part.is_file else part.content.decode()
+        )
         upload.add(b"\r\n")
     upload.add(f"--{boundary}--\r\n".encode())
     upload.shown = {
-        name: several[0] if len(several) == 1 else several for name, several in shown.items()
+        name: several[0] if len(several) == 1 else several
+        for name, several in shown.items()
     }
     return upload
 
@@ -272,13 +299,19 @@ class Upload:
                 yield content
                 continue
             left = size
-            with _readable(content), await asyncio.to_thread(content.open, "rb") as file:
-                while left and (piece := await asyncio.to_thread(file.read, min(left, _PIECE))):
+            with (
+                _readable(content),
+                await asyncio.to_thread(content.open, "rb") as file,
+            ):
+                while left and (
+                    piece := await asyncio.to_thread(file.read, min(left, _PIECE))
+                ):
                     left -= len(piece)
                     yield piece
             if left:
                 raise ArgumentError(
-                    f"{quote(content)} became shorter while it was sent.", "Run it again."
+                    f"{quote(content)} became shorter while it was sent.",
+                    "Run it again.",
                 )
 
 
@@ -287,7 +320,9 @@ def _readable(content: bytes | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ArgumentError(f"{quote(content)} can't be read: {error.strerror}.") from None
+        raise ArgumentError(
+            f"{quote(content)} can't be read: {error.strerror}."
+        ) from None
 
 
 class Place(NamedTuple):
@@ -304,7 +339,9 @@ class Place(NamedTuple):
 
 def awaiting(request: Request) -> Request:
     """Return a request for what an operation leads to, with its headers but for those of a body."""
-    headers = {name: text for name, text in request.headers.items() if name not in _OF_BODY}
+    headers = {
+        name: text for name, text in request.headers.items() if name not in _OF_BODY
+    }
     return request._replace(method="GET", body=None, headers=headers)
 
 
@@ -316,7 +353,9 @@ def place_after(reply: Reply, last: Place, method: str, url: str) -> Place:
     if headers.get(":status") == "303":
         return Place(location)
     if headers.get(":status") == "202":
-        status = headers.get("operation-location") or headers.get("azure-asyncoperation", "")
+        status = headers.get("operation-location") or headers.get(
+            "azure-asyncoperation", ""
+        )
         link = status or location
         if not link and (last.is_monitor or (method == "GET" and has_pause)):
             link = url
@@ -329,7 +368,11 @@ def place_after(reply: Reply, last: Place, method: str, url: str) -> Place:
 def _place_by_status(reply: Reply, last: Place, url: str) -> Place:
     """Return where to ask after a reply that may say in its body how far the operation is."""
     has_pause = "retry-after" in reply.headers
-    if not last.is_monitor or not (last.has_status or has_pause) or len(reply.data) > _MAX_STATUS:
+    if (
+        not last.is_monitor
+        or not (last.has_status or has_pause)
+        or len(reply.data) > _MAX_STATUS
+    ):
         return Place()
     body = read_object(reply.data)
     state = folded(str(body.get("status") or body.get("state")))
@@ -362,7 +405,9 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
         values.get(part, "") if at % 2 else escaped(part, f"{_IN_PATHS}%")
         for at, part in enumerate(parts)
     )
-    name = next((name for name in parts[1::2] if values.get(name, "") in {"", ".", ".."}), None)
+    name = next(
+        (name for name in parts[1::2] if values.get(name, "") in {"", ".", ".."}), None
+    )
     if name is not None or {".", ".."} & set(path.split("/")):
         name = name or "path"
         text = f"{name} does not take {quote(values.get(name, ''))}: it is a part of the address."
@@ -376,13 +421,22 @@ def _query(where: Values, value: Any) -> list[str]:
     is_deep = where["style"] == "deepObject" and isinstance(value, dict)
     if is_plain or not (is_deep or where["explode"]):
         return [f"{escaped(name)}={_joined(where, value, escaped)}"]
-    pairs = value.items() if isinstance(value, dict) else [(name, item) for item in value]
+    pairs = (
+        value.items() if isinstance(value, dict) else [(name, item) for item in value]
+    )
     # A list within an object has no style of its own; with commas, servers read it most often.
     texts = [
-        (key, _joined(where, item, escaped) if isinstance(item, list) else escaped(text_of(item)))
+        (
+            key,
+            _joined(where, item, escaped)
+            if isinstance(item, list)
+            else escaped(text_of(item)),
+        )
         for key, item in pairs
     ]
-    return [f"{escaped(f'{name}[{key}]' if is_deep else key)}={text}" for key, text in texts]
+    return [
+        f"{escaped(f'{name}[{key}]' if is_deep else key)}={text}" for key, text in texts
+    ]
 
 
 def _joined(where: Values, value: Any, escape: Callable[[str], str] = str) -> str:
@@ -390,11 +444,15 @@ def _joined(where: Values, value: Any, escape: Callable[[str], str] = str) -> st
     if where["json"] or not isinstance(value, (list, dict)):
         return escape(json.dumps(value) if where["json"] else text_of(value))
     if isinstance(value, dict) and where["explode"]:
-        return ",".join(f"{escape(key)}={escape(text_of(item))}" for key, item in value.items())
+        return ",".join(
+            f"{escape(key)}={escape(text_of(item))}" for key, item in value.items()
+        )
     several = value
     if not isinstance(value, list):
         several = [part for pair in value.items() for part in pair]
-    return DELIMITERS.get(where["style"], ",").join(escape(text_of(item)) for item in several)
+    return DELIMITERS.get(where["style"], ",").join(
+        escape(text_of(item)) for item in several
+    )
 
 
 def _header(name: str, text: str) -> str:

@@ -15,7 +15,8 @@ from jupyter_funcs.sources.openapi_requests import escaped
 
 _MAX_STEPS = 20  # references or parts that lead to one thing
 _MAX_DEFINITIONS = 200  # of one parameter's schema
-_MAX_ALL_DEFINITIONS = 1_000_000  # of all parameters; those that refer to the same share them
+# Of all parameters; those that refer to the same share them.
+_MAX_ALL_DEFINITIONS = 1_000_000
 _MAX_SCHEMA = 128 * 1024  # characters of one parameter's schema
 _LONGEST_TEXT = 1000  # characters of the description of a part
 # The parts of a schema that say something about the values; the rest, such as descriptions, is left out.
@@ -23,7 +24,15 @@ _SAID = re.compile(
     "type|enum|const|format|default|required|pattern|uniqueItems|multipleOf|(min|max|exclusiveM).*"
 )
 # The parts that are schemas themselves, or by name.
-_INNER = {"items", "additionalProperties", "not", "allOf", "anyOf", "oneOf", "prefixItems"}
+_INNER = {
+    "items",
+    "additionalProperties",
+    "not",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "prefixItems",
+}
 _NAMED = {"properties", "patternProperties"}
 
 
@@ -38,7 +47,9 @@ class SchemaReader(Once):
         super().__init__()
         self._root = root
         self.replies = ReplySchemas(root)
-        self._components = "#/components/schemas/" if root.get("openapi") else "#/definitions/"
+        self._components = (
+            "#/components/schemas/" if root.get("openapi") else "#/definitions/"
+        )
         self._named: JsonObject = {}  # what references lead to
         self._definitions: dict[
             tuple[str, ...], tuple[JsonObject, float]
@@ -47,7 +58,9 @@ class SchemaReader(Once):
 
     def properties(self, schema: JsonObject) -> tuple[JsonObject, set[str]]:
         """Return the properties of an object and which it requires; none if it may be anything else."""
-        named, required = properties_of(schema, lambda ref: self.needed({"$ref": ref}, "body"))
+        named, required = properties_of(
+            schema, lambda ref: self.needed({"$ref": ref}, "body")
+        )
         return named | dict.fromkeys(sorted(required - named.keys()), True), required
 
     def resolved(self, part: Any) -> JsonObject:
@@ -95,7 +108,9 @@ class SchemaReader(Once):
             if name in definitions:
                 continue
             self._left_definitions -= 1
-            definitions[name], more, length = self.once("schema", self._named[name], self._convert)
+            definitions[name], more, length = self.once(
+                "schema", self._named[name], self._convert
+            )
             pending += more
             size += length
             if (
@@ -124,10 +139,14 @@ class SchemaReader(Once):
             name = schema["$ref"].removeprefix(self._components)
             self._named[name] = part
             names[name] = None
-            plain["$ref"] = f"#/$defs/{escaped(name.replace('~', '~0').replace('/', '~1'))}"
+            plain["$ref"] = (
+                f"#/$defs/{escaped(name.replace('~', '~0').replace('/', '~1'))}"
+            )
         for word, inner in schema.items():
             if word in _NAMED and isinstance(inner, dict):
-                plain[word] = {name: self._property(part, names) for name, part in inner.items()}
+                plain[word] = {
+                    name: self._property(part, names) for name, part in inner.items()
+                }
             elif word in _INNER:
                 plain[word] = self._inner(inner, names)
         _convert_bounds(plain)
@@ -155,6 +174,9 @@ class SchemaReader(Once):
 
 
 def _convert_bounds(schema: JsonObject) -> None:
-    for word in ("Minimum", "Maximum"):  # of 3.0: true if the minimum itself is excluded
-        if isinstance(schema.get(f"exclusive{word}"), bool) and schema.pop(f"exclusive{word}"):
+    # Of 3.0: true if the minimum itself is excluded.
+    for word in ("Minimum", "Maximum"):
+        if isinstance(schema.get(f"exclusive{word}"), bool) and schema.pop(
+            f"exclusive{word}"
+        ):
             schema[f"exclusive{word}"] = schema.pop(word.lower(), None)

@@ -43,14 +43,21 @@ _MAX_NAME = 200
 _MAX_URL = 4000
 _FLOWS = {
     "clientCredentials": ("client", {"token": "tokenUrl"}),
-    "authorizationCode": ("browser", {"token": "tokenUrl", "start": "authorizationUrl"}),
-    "deviceAuthorization": ("device", {"token": "tokenUrl", "start": "deviceAuthorizationUrl"}),
+    "authorizationCode": (
+        "browser",
+        {"token": "tokenUrl", "start": "authorizationUrl"},
+    ),
+    "deviceAuthorization": (
+        "device",
+        {"token": "tokenUrl", "start": "deviceAuthorizationUrl"},
+    ),
 }
 
 
 def may_ask(connection: Connection, url: str) -> bool:
     return any(
-        own and same_origin(url, own) for own in (connection.base_url, connection.allow_server)
+        own and same_origin(url, own)
+        for own in (connection.base_url, connection.allow_server)
     )
 
 
@@ -85,7 +92,9 @@ class Servers(Once):
             for server in servers
             for url in self._urls(server)
         )
-        self._is_own = bool(allowed) and not any(same_origin(url, allowed) for url in named)
+        self._is_own = bool(allowed) and not any(
+            same_origin(url, allowed) for url in named
+        )
 
     def first(self, *places: JsonObject) -> tuple[str, bool]:
         """Return the server that the first of some places names, and whether we may ask it."""
@@ -99,7 +108,8 @@ class Servers(Once):
         urls = [url for server in servers for url in self._urls(server)]
         urls = urls or [urljoin(self._base, "/").rstrip("/")]
         if self._is_own and (
-            is_main or any(same_origin(url, main) for url in urls for main in self._main_urls)
+            is_main
+            or any(same_origin(url, main) for url in urls for main in self._main_urls)
         ):
             urls = [self._deployed(urls[0])]
         allowed = list(filter(self._is_allowed, urls))
@@ -127,7 +137,9 @@ class Servers(Once):
         values = {
             name: str(default)[:_MAX_NAME]
             for name in names
-            if isinstance(default := only(dict, variables.get(name)).get("default"), str | int)
+            if isinstance(
+                default := only(dict, variables.get(name)).get("default"), str | int
+            )
         }
         own = {
             name: _value(name, value, template, variables)
@@ -135,11 +147,17 @@ class Servers(Once):
             if name in names
         }
         urls = [_filled(template, values | own)]
-        for origin in (self._wanted, self._connection.allow_server, self._connection.base_url):
+        for origin in (
+            self._wanted,
+            self._connection.allow_server,
+            self._connection.base_url,
+        ):
             matched = _matched(template, origin, variables)
             if (
                 matched.items()
-                >= {name: value for name, value in own.items() if name in matched}.items()
+                >= {
+                    name: value for name, value in own.items() if name in matched
+                }.items()
             ):
                 urls.append(_filled(template, values | own | matched))
             elif origin == self._connection.allow_server:
@@ -147,16 +165,24 @@ class Servers(Once):
                     f"{quote(origin)} is not the server with {listed(f'{name} = {own[name]}' for name in own)}.",
                     "Leave out server, or allow_server.",
                 )
-        return list(dict.fromkeys(filter(None, (_joined(self._base, url) for url in urls))))
+        return list(
+            dict.fromkeys(filter(None, (_joined(self._base, url) for url in urls)))
+        )
 
     def _check_names(self) -> None:
-        names = [name for server in self._main for name in VARIABLE.findall(_template(server))]
+        names = [
+            name
+            for server in self._main
+            for name in VARIABLE.findall(_template(server))
+        ]
         for name in self._set:
             if name not in names:
                 which = "It has none."
                 if names:
                     which = f"It has {listed(map(quote, dict.fromkeys(names)))}."
-                raise ConfigError(f"No server of the document has a variable {quote(name)}.", which)
+                raise ConfigError(
+                    f"No server of the document has a variable {quote(name)}.", which
+                )
 
     def _choice(self) -> Any:
         """Return the server that the user names, by its address or its words."""
@@ -164,10 +190,13 @@ class Servers(Once):
         shown = []
         for server in self._main:
             words = [
-                only(str, only(dict, server).get(key)) for key in ("name", "description", "url")
+                only(str, only(dict, server).get(key))
+                for key in ("name", "description", "url")
             ]
             if wanted in [
-                text.rstrip("/").casefold() for text in (*words, *self._urls(server)) if text
+                text.rstrip("/").casefold()
+                for text in (*words, *self._urls(server))
+                if text
             ]:
                 return server
             shown.append(quote(next(filter(None, words), ""), 80))
@@ -214,10 +243,15 @@ def _lists(root: JsonObject) -> Iterator[list[Any]]:
 
 def _value(name: str, value: str, template: str, variables: JsonObject) -> str:
     """Return the user's value of a variable, which leads nowhere but to what its place in the address is."""
-    options = [str(option) for option in only(list, only(dict, variables.get(name)).get("enum"))]
+    options = [
+        str(option)
+        for option in only(list, only(dict, variables.get(name)).get("enum"))
+    ]
     if options and value not in options:
         which = listed(map(quote, options[:20]))
-        raise ConfigError(f"The server's {name} is not {quote(value)}.", f"It is one of {which}.")
+        raise ConfigError(
+            f"The server's {name} is not {quote(value)}.", f"It is one of {which}."
+        )
     before = template.partition(f"{{{name}}}")[0]
     fits = _LABEL
     what = "one label of a host, without dots"
@@ -226,7 +260,8 @@ def _value(name: str, value: str, template: str, variables: JsonObject) -> str:
         what = "a part of a path"
     if not fits.fullmatch(value):
         raise ConfigError(
-            f"The server's {name} is {what}, not {quote(value)}.", "For another host: allow_server."
+            f"The server's {name} is {what}, not {quote(value)}.",
+            "For another host: allow_server.",
         )
     return value
 
@@ -250,9 +285,15 @@ def _matched(template: str, address: str, variables: JsonObject) -> dict[str, st
         after = variable[-1]
         value = part[len(before) : len(part) - len(after)]
         options = only(list, only(dict, variables.get(name)).get("enum"))
-        if len(variable) > 2 or before + value + after != part or not _LABEL.fullmatch(value):
+        if (
+            len(variable) > 2
+            or before + value + after != part
+            or not _LABEL.fullmatch(value)
+        ):
             return {}
-        if (options and value not in options) or values.setdefault(name, value) != value:
+        if (options and value not in options) or values.setdefault(
+            name, value
+        ) != value:
             return {}
     return values
 
@@ -272,7 +313,9 @@ def listed_places(
             "in": place.where,
             "name": place.name,
             "prefix": place.prefix,
-            "variable": own if source is connection.token else f"FUNCS_AUTH_{auth_name(scheme)}",
+            "variable": own
+            if source is connection.token
+            else f"FUNCS_AUTH_{auth_name(scheme)}",
         }
         for source, place, scheme in credentials or connection.credentials
         if source is not NO_TOKEN
@@ -293,7 +336,9 @@ def read_scheme(name: str, scheme: JsonObject, connection: Connection) -> JsonOb
         if header.casefold() == "authorization" and where == "header":
             words = _PREFIX.findall(only(str, scheme.get("description"))[:_MAX_URL])
             return {**about, "prefix": f"{[*words, 'Bearer'][0]} "}
-        if where == "query" or (where in {"header", "cookie"} and HEADER.fullmatch(header)):
+        if where == "query" or (
+            where in {"header", "cookie"} and HEADER.fullmatch(header)
+        ):
             return {**about, "in": where, "name": header, "prefix": ""}
     if kind == "http" and str(scheme.get("scheme")).casefold() == "basic":
         return {**about, "prefix": BASIC}
@@ -308,7 +353,10 @@ def read_scheme(name: str, scheme: JsonObject, connection: Connection) -> JsonOb
 
 def _flows(listed: JsonObject, base: str) -> JsonObject:
     return {
-        flow: {at: _absolute(base, only(dict, listed[key]).get(name)) for at, name in names.items()}
+        flow: {
+            at: _absolute(base, only(dict, listed[key]).get(name))
+            for at, name in names.items()
+        }
         for key, (flow, names) in _FLOWS.items()
         if key in listed
     }
@@ -323,7 +371,9 @@ def credentials_of(
     is_there = same_origin(url, connection.allow_server or connection.base_url)
     met: list[tuple[int, tuple[Credential, ...]]] = []
     for schemes in filter(None, security):
-        sources = [source_of(connection, scheme) if is_there else None for scheme in schemes]
+        sources = [
+            source_of(connection, scheme) if is_there else None for scheme in schemes
+        ]
         missing = sources.count(None)
         rank = 0
         if missing:
@@ -344,7 +394,9 @@ def _may_be_token(connection: Connection, schemes: list[JsonObject]) -> bool:
 
 def _rank(place: SecretPlace, scheme: JsonObject) -> int:
     """Return a number for a scheme that the token may be for, lower where its place is the token's own."""
-    is_same = place.name.casefold() == scheme["name"].casefold() and scheme["in"] == "header"
+    is_same = (
+        place.name.casefold() == scheme["name"].casefold() and scheme["in"] == "header"
+    )
     if is_same and scheme["prefix"] != BASIC:
         return 1
     return 2
@@ -362,11 +414,15 @@ def _credential(source: Any, scheme: JsonObject) -> Credential:
     prefix = scheme["prefix"]
     if source.prefix is not None:
         prefix = f"{source.prefix} ".lstrip()
-    return Credential(source, SecretPlace(scheme["name"], prefix, scheme["in"]), scheme["scheme"])
+    return Credential(
+        source, SecretPlace(scheme["name"], prefix, scheme["in"]), scheme["scheme"]
+    )
 
 
 def needs(
-    connection: Connection, security: list[list[JsonObject]], credentials: Iterable[Credential]
+    connection: Connection,
+    security: list[list[JsonObject]],
+    credentials: Iterable[Credential],
 ) -> str:
     """Return which schemes an operation takes and what to set; nothing if it names none."""
     alternatives = [
@@ -382,7 +438,11 @@ def needs(
     ):
         return f"{taken}: check the {listed(used, 'and')}."
     schemes = list(chain.from_iterable(security))
-    unset = (scheme for scheme in schemes if auth_name(scheme["scheme"]) not in connection.auth)
+    unset = (
+        scheme
+        for scheme in schemes
+        if auth_name(scheme["scheme"]) not in connection.auth
+    )
     scheme = next(unset, schemes[0])
     keys = _keys_of(scheme)
     name = connection.name if connection.where == connection.name else "NAME"

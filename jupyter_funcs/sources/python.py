@@ -17,11 +17,22 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from jupyter_funcs.catalog.descriptions import read_options
 from jupyter_funcs.catalog.fields import part_named, read_fields
-from jupyter_funcs.catalog.listing import Catalog, Encoding, Function, Param, ReadCatalog
+from jupyter_funcs.catalog.listing import (
+    Catalog,
+    Encoding,
+    Function,
+    Param,
+    ReadCatalog,
+)
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.secrets import redacted_line
 from jupyter_funcs.core.background import Progress, in_thread
-from jupyter_funcs.core.errors import ArgumentError, ConfigError, FunctionError, NotFoundError
+from jupyter_funcs.core.errors import (
+    ArgumentError,
+    ConfigError,
+    FunctionError,
+    NotFoundError,
+)
 from jupyter_funcs.core.text import distinct, quote, recorded, some
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.functions.callables import (
@@ -33,7 +44,13 @@ from jupyter_funcs.functions.callables import (
     title,
 )
 from jupyter_funcs.functions.parameters import Parameter
-from jupyter_funcs.functions.return_values import infinite, lost_text, plain, returned, tabular
+from jupyter_funcs.functions.return_values import (
+    infinite,
+    lost_text,
+    plain,
+    returned,
+    tabular,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -70,7 +87,8 @@ class PythonSource:
             await asyncio.wrap_future(in_thread(self._list, "python"))
         if function.name not in self._callables:
             raise NotFoundError(
-                f"{function.name} is no longer in {self._connection.name}.", "See %funcs find."
+                f"{function.name} is no longer in {self._connection.name}.",
+                "See %funcs find.",
             )
         progress.attempts = 1
         python, _, parameters = self._callables[function.name]
@@ -115,7 +133,8 @@ class PythonSource:
         self._callables = dict(zip(titles, entries, strict=True))
         listed = enumerate(self._callables.items(), 1)
         return Catalog(
-            function.changed(id=at, name=name) for at, (name, (_, function, _)) in listed
+            function.changed(id=at, name=name)
+            for at, (name, (_, function, _)) in listed
         )
 
 
@@ -135,14 +154,18 @@ def _functions_of(target: Any, failing: list[str]) -> Iterator[tuple[str, Python
         except BaseException as error:  # noqa: BLE001  # a module may import its parts when they are asked for
             failing.append(f"{name} ({_text(error)})")
             continue
-        is_own = f"{getattr(python, '__module__', '')}.".startswith(f"{module.__name__}.")
+        is_own = f"{getattr(python, '__module__', '')}.".startswith(
+            f"{module.__name__}."
+        )
         is_offered = not name.startswith("_") and (is_own or listed is not None)
         if is_offered and _is_function(python):
             yield name, python
 
 
 def _is_function(python: Any) -> bool:
-    return callable(python) and hasattr(python, "__name__") and not inspect.isclass(python)
+    return (
+        callable(python) and hasattr(python, "__name__") and not inspect.isclass(python)
+    )
 
 
 def _imported(name: str) -> Any:
@@ -165,7 +188,9 @@ def _imported(name: str) -> Any:
         ) from error
 
 
-def _parameter(declared: inspect.Parameter, python: Python, words: str, text: str) -> Parameter:
+def _parameter(
+    declared: inspect.Parameter, python: Python, words: str, text: str
+) -> Parameter:
     """Read a parameter; where it has no annotation, its default and its type in the docstring tell something."""
     if declared.annotation is not declared.empty:
         annotation = declared.empty
@@ -175,9 +200,13 @@ def _parameter(declared: inspect.Parameter, python: Python, words: str, text: st
     if words.startswith("{") and (options := read_options(words)):
         if declared.default in options:
             words += f", default {declared.default!r}"
-        adapter = TypeAdapter[Any](Annotated[Any, BeforeValidator(partial(_meant, options))])
+        adapter = TypeAdapter[Any](
+            Annotated[Any, BeforeValidator(partial(_meant, options))]
+        )
         return replace(
-            Parameter.of_python(declared, f"{words}. {text}"), structure=None, adapter=adapter
+            Parameter.of_python(declared, f"{words}. {text}"),
+            structure=None,
+            adapter=adapter,
         )
     if words in {"bool", "boolean"} and isinstance(declared.default, bool):
         declared = declared.replace(annotation=bool)
@@ -223,7 +252,9 @@ def _function(name: str, python: Python) -> tuple[Function, list[Parameter]]:
     return function, parameters
 
 
-def _arguments(function: Function, parameters: list[Parameter], args: Values) -> JsonObject:
+def _arguments(
+    function: Function, parameters: list[Parameter], args: Values
+) -> JsonObject:
     """Return the arguments as the annotations say."""
     values = {}
     errors = {}
@@ -244,7 +275,8 @@ def _arguments(function: Function, parameters: list[Parameter], args: Values) ->
         fields = read_fields(function)
         texts = {}
         for place, text in errors.items():
-            names = (place, place.partition(".")[0])  # only of some errors is the place a part
+            # Only of some errors is the place a part.
+            names = (place, place.partition(".")[0])
             field = next(filter(None, (part_named(fields, name) for name in names)))
             texts[field.name] = [f"{field.label} {text}"]
         raise ArgumentError(hint=f"{function.name} was not run.", errors=texts)
@@ -265,7 +297,9 @@ def _result(
     except BaseException as error:  # a function may even exit
         raise FunctionError(f"{function.name} failed: {_text(error)}") from error
     frame: pd.DataFrame = value.copy(deep=False)
-    frame.attrs = {name: attribute for name, attribute in value.attrs.items() if name != "funcs"}
+    frame.attrs = {
+        name: attribute for name, attribute in value.attrs.items() if name != "funcs"
+    }
     return frame
 
 

@@ -119,7 +119,8 @@ class ServiceSource:
         self.keeps_runs = False
         self.run_seconds = 0.0  # as far as the service says
         self._patience = (
-            20.0  # seconds that a request may wait; less behind a proxy that gives up earlier
+            # Seconds that a request may wait; less behind a proxy that gives up earlier.
+            20.0
         )
 
     async def listing(self, terms: Terms, progress: Progress) -> ReadCatalog:
@@ -131,7 +132,9 @@ class ServiceSource:
             self.run_seconds = float(reply.headers.get("funcs-run-seconds", "0"))
         return partial(reply.read, partial(parse_listing, takes_json=reply.takes_json))
 
-    async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
+    async def run(
+        self, function: Function, args: Args, terms: Terms, progress: Progress
+    ) -> Reply:
         terms = terms._replace(takes_arrow=terms.takes_arrow and self._offers_arrow)
         request = self.request(function, args)
         if not self.keeps_runs:
@@ -159,7 +162,11 @@ class ServiceSource:
     ) -> Reply | None:
         """Start a run that may be kept; return its reply if it is there soon, or nothing."""
         id_ = progress.kept_id
-        headers = {**self.headers, "Prefer": f"respond-async, wait={_SOON}", "Idempotency-Key": id_}
+        headers = {
+            **self.headers,
+            "Prefer": f"respond-async, wait={_SOON}",
+            "Idempotency-Key": id_,
+        }
         path = RUN_PATH
         # A run that is kept from its start is the same run if it is started again.
         is_safe = progress.is_kept or bool(function.model_extra.get("readOnly"))
@@ -168,7 +175,9 @@ class ServiceSource:
             body = {**body, "key": id_}
         for number in count():
             try:
-                reply = await self._asked(f"POST {path}", terms, progress, body, headers)
+                reply = await self._asked(
+                    f"POST {path}", terms, progress, body, headers
+                )
             except FuncsError as error:
                 if error.proof not in _UNANSWERED:
                     raise
@@ -200,7 +209,9 @@ class ServiceSource:
             progress.has_begun = True
             progress.said = f"{state} on the service"
         if state == "cancelled":
-            raise RunCancelledError(f"{name} was cancelled on the service.", "Run it again.")
+            raise RunCancelledError(
+                f"{name} was cancelled on the service.", "Run it again."
+            )
         if state == "lost":
             raise ServerError(
                 f"{name} was lost. {run.get('note') or ''}",
@@ -209,7 +220,13 @@ class ServiceSource:
         return await self._answered(f"{path}/result", terms, progress)
 
     async def _answered(
-        self, path: str, terms: Terms, progress: Progress, misses: int = 0, *, waits: bool = False
+        self,
+        path: str,
+        terms: Terms,
+        progress: Progress,
+        misses: int = 0,
+        *,
+        waits: bool = False,
     ) -> Reply:
         """Ask for a kept run until there is an answer, however often the line breaks."""
         for number in count():
@@ -255,7 +272,9 @@ class ServiceSource:
         """Send a request to a place of the service; if nothing comes for long, the line is broken."""
         if body is None:  # it only looks
             terms = terms._replace(retries=0, force=True)
-        task = asyncio.ensure_future(self._transport.send(place, body, terms, progress, headers))
+        task = asyncio.ensure_future(
+            self._transport.send(place, body, terms, progress, headers)
+        )
         try:
             while True:
                 before = progress.received
@@ -362,9 +381,8 @@ async def read_listing(
 
 def _checked(read: ReadCatalog, service: str) -> Catalog:
     """Read a listing, and warn of what in it isn't understood."""
-    with (
-        gc_paused()
-    ):  # which would look through all of a large one again and again, and stop all threads
+    # The collector would look through all of a large one again and again, and stop all threads.
+    with gc_paused():
         catalog = read()
     for code in unknown_codes(catalog):
         warn(

@@ -34,21 +34,37 @@ class SwaggerDocument(Once):
         """Return the document as OpenAPI 3; its schemas stay where they are."""
         root = self._root
         definitions = only(dict, root.get("securityDefinitions"))
-        schemes = {name: _scheme(self._resolved(scheme)) for name, scheme in definitions.items()}
+        schemes = {
+            name: _scheme(self._resolved(scheme))
+            for name, scheme in definitions.items()
+        }
         components = {"securitySchemes": schemes}
-        paths = {path: self._path(item) for path, item in only(dict, root.get("paths")).items()}
-        return {**root, "servers": self._servers(root), "components": components, "paths": paths}
+        paths = {
+            path: self._path(item)
+            for path, item in only(dict, root.get("paths")).items()
+        }
+        return {
+            **root,
+            "servers": self._servers(root),
+            "components": components,
+            "paths": paths,
+        }
 
     def _servers(self, place: JsonObject) -> list[JsonObject]:
         """Return the servers of the document, or of an operation that has its own schemes."""
-        host, base = (only(str, self._root.get(key)).strip() for key in ("host", "basePath"))
+        host, base = (
+            only(str, self._root.get(key)).strip() for key in ("host", "basePath")
+        )
         base = f"/{base.strip('/')}"
         if not host:
             return [{"url": base}]
         offered = only(list, place.get("schemes"))
         schemes = [scheme for scheme in ("https", "http") if scheme in offered]
         # Without schemes it is the one of the document's address: a file has none.
-        origins = [f"{scheme}://{host}" for scheme in schemes] or [f"https://{host}", f"//{host}"]
+        origins = [f"{scheme}://{host}" for scheme in schemes] or [
+            f"https://{host}",
+            f"//{host}",
+        ]
         return [{"url": origin + base} for origin in origins]
 
     def _path(self, item: Any) -> Any:
@@ -72,7 +88,9 @@ class SwaggerDocument(Once):
         if "schemes" in operation:
             converted["servers"] = self._servers(operation)
         if bodies := bodies or shared:
-            converted["requestBody"] = self._body(bodies, self._kinds(operation, "consumes"))
+            converted["requestBody"] = self._body(
+                bodies, self._kinds(operation, "consumes")
+            )
         kinds = self._kinds(operation, "produces")
         read = partial(self.once, ("reply", id(kinds)), read=partial(_reply, kinds))
         replies = only(dict, operation.get("responses"))
@@ -84,7 +102,9 @@ class SwaggerDocument(Once):
     def _kinds(self, operation: JsonObject, key: str) -> list[Any]:
         return only(list, operation.get(key, self._root.get(key)))
 
-    def _parameters(self, place: JsonObject) -> tuple[list[JsonObject], list[JsonObject]]:
+    def _parameters(
+        self, place: JsonObject
+    ) -> tuple[list[JsonObject], list[JsonObject]]:
         """Return the parameters of a path or an operation, and those that make up its body."""
         params = []
         bodies = []
@@ -103,20 +123,28 @@ class SwaggerDocument(Once):
         whole = next((param for param in params if param["in"] == "body"), None)
         if whole is not None:
             about = {"schema": whole.get("schema", {})}
-            kinds = [kind for kind in consumes if isinstance(kind, str)] or ["application/json"]
+            kinds = [kind for kind in consumes if isinstance(kind, str)] or [
+                "application/json"
+            ]
             return {**_described(whole), "content": dict.fromkeys(kinds, about)}
         return self._form(params, consumes)
 
     @staticmethod
     def _form(params: list[JsonObject], consumes: list[Any]) -> JsonObject:
         fields = {str(param.get("name")): param for param in params}
-        required = [name for name, param in fields.items() if param.get("required") is True]
+        required = [
+            name for name, param in fields.items() if param.get("required") is True
+        ]
         properties = {name: _schema(param) for name, param in fields.items()}
         is_upload = any(param.get("type") == "file" for param in params)
         kind = _FORM
         if is_upload or (_FILES in consumes and _FORM not in consumes):
             kind = _FILES
-        lists = {name: param for name, param in fields.items() if param.get("type") == "array"}
+        lists = {
+            name: param
+            for name, param in fields.items()
+            if param.get("type") == "array"
+        }
         styles = {name: _style(param, "form") for name, param in lists.items()}
         schema = {"type": "object", "properties": properties, "required": required}
         return {

@@ -29,11 +29,15 @@ def decode(data: bytes, *, what: str) -> Any:
     try:
         import yaml
     except ImportError:
-        raise ConfigError(f"The {what} is in YAML.", "pip install 'jupyter-funcs[yaml]'") from None
+        raise ConfigError(
+            f"The {what} is in YAML.", "pip install 'jupyter-funcs[yaml]'"
+        ) from None
     try:
         events = yaml.parse(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         first = next(
-            event for event in events if _kind(event) not in {"StreamStart", "DocumentStart"}
+            event
+            for event in events
+            if _kind(event) not in {"StreamStart", "DocumentStart"}
         )
         if _kind(first) == "StreamEnd":
             return None
@@ -43,7 +47,11 @@ def decode(data: bytes, *, what: str) -> Any:
         if mark := getattr(error, "problem_mark", None):
             at = f" at line {mark.line + 1:,}"
         reason = clip(
-            inert(getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)),
+            inert(
+                getattr(error, "problem", None)
+                or getattr(error, "reason", None)
+                or str(error)
+            ),
             120,
         )
     raise ProtocolError(f"The {what} is not YAML{at}: {reason}.", "Check the document.")
@@ -65,7 +73,8 @@ class _Reader:
         if depth > _MAX_DEPTH:
             raise self.refused(f"more than {_MAX_DEPTH} levels")
         if _kind(event) == "Alias":
-            value, nodes = self.anchored.get(event.anchor, (None, before + 1))  # of what has no end
+            # Of what has no end.
+            value, nodes = self.anchored.get(event.anchor, (None, before + 1))
             self.left = before - nodes
         else:
             self.anchored.pop(event.anchor, None)
@@ -73,7 +82,9 @@ class _Reader:
             if event.anchor:
                 self.anchored[event.anchor] = value, before - self.left
         if self.left < 0:
-            raise self.refused(f"more than {_MAX_NODES:,} values, or aliases without end")
+            raise self.refused(
+                f"more than {_MAX_NODES:,} values, or aliases without end"
+            )
         return value
 
     def begun(self, event: Any, depth: int) -> Any:
@@ -99,7 +110,9 @@ class _Reader:
             yield event
 
     def refused(self, what: str) -> ProtocolError:
-        return ProtocolError(f"The {self.what} has {what}.", "Simplify it, or convert it to JSON.")
+        return ProtocolError(
+            f"The {self.what} has {what}.", "Simplify it, or convert it to JSON."
+        )
 
 
 def _kind(event: Any) -> str:

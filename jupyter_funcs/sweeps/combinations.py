@@ -101,14 +101,18 @@ def _converted(
     return _combined(form, axes, names, wholes, pairs=pairs)
 
 
-def _check_axes(form: Form, axes: Mapping[str, list[JsonObject]], *, pairs: bool) -> None:
+def _check_axes(
+    form: Form, axes: Mapping[str, list[JsonObject]], *, pairs: bool
+) -> None:
     if not axes:
         raise ArgumentError(
             f"Nothing to sweep: no argument of {form.function} is a list of values.",
             "Pass a list, such as [a, b], or call it without sweep.",
         )
     if pairs and len(set(map(len, axes.values()))) > 1:
-        lengths = listed((f"{name} ({len(axis):,})" for name, axis in axes.items()), "and")
+        lengths = listed(
+            (f"{name} ({len(axis):,})" for name, axis in axes.items()), "and"
+        )
         raise ArgumentError(
             f"Pairs need lists of the same length, not {lengths}.",
             "Leave out pairs to run every combination.",
@@ -146,7 +150,9 @@ def _items_of(field: Field, value: Any) -> list[Any] | None:
     try:
         items = items_of(field, value)
     except WrongValueError as error:
-        raise ArgumentError(errors={field.name: [f"{field.identifier} {error}"]}) from None
+        raise ArgumentError(
+            errors={field.name: [f"{field.identifier} {error}"]}
+        ) from None
     if field.kind is Kind.LIST and not (items and all(map(is_several, items))):
         return None
     if field.is_rows and not all(isinstance(item, list) for item in items):
@@ -162,7 +168,8 @@ def _rows(form: Form, table: Any, values: Values) -> list[JsonObject]:
         )
     if not len(table.columns) or not len(table):
         raise ArgumentError(
-            "The table of arguments is empty.", "It needs a row per run and a column per argument."
+            "The table of arguments is empty.",
+            "It needs a row per run and a column per argument.",
         )
     columns: dict[str, object] = {}
     for column in table.columns:
@@ -172,7 +179,8 @@ def _rows(form: Form, table: Any, values: Values) -> list[JsonObject]:
             if name in columns:
                 other = f"the column {quote(columns[name])}"
             raise ArgumentError(
-                f"The column {quote(column)} is the same parameter as {other}.", "Use only one."
+                f"The column {quote(column)} is the same parameter as {other}.",
+                "Use only one.",
             )
         columns[name] = column
     # A cell without a value leaves its argument out.
@@ -199,7 +207,8 @@ def _parameter(form: Form, column: object, table: Any) -> str:
             raise
         selected = f"table[[{', '.join(map(quote, parameters))}]]"
         raise ArgumentError(
-            f"{error.what[:-1]} (a column of the table).", f"Use the other columns: {selected}."
+            f"{error.what[:-1]} (a column of the table).",
+            f"Use the other columns: {selected}.",
         ) from None
 
 
@@ -211,17 +220,22 @@ def _converter(form: Form, errors: Texts) -> Callable[[str, Any], Any]:
         if value is UNSET or clears(field, value, validate=form.validate):
             return UNSET
         try:
-            return accept(field, value, validate=form.validate, hints=len(errors.get(name, ())) < 3)
-        except ValueError as error:
-            errors.setdefault(name, {})[f"{field.identifier} {str(error).removesuffix(SWEEPS)}"] = (
-                None
+            return accept(
+                field,
+                value,
+                validate=form.validate,
+                hints=len(errors.get(name, ())) < 3,
             )
+        except ValueError as error:
+            errors.setdefault(name, {})[
+                f"{field.identifier} {str(error).removesuffix(SWEEPS)}"
+            ] = None
         return UNSET
 
     once = lru_cache(maxsize=None, typed=True)(convert)  # tables repeat many values
-    return lambda name, value: (once if isinstance(value, (str, int, float)) else convert)(
-        name, value
-    )
+    return lambda name, value: (
+        once if isinstance(value, (str, int, float)) else convert
+    )(name, value)
 
 
 def _raise(form: Form, errors: Mapping[str, Mapping[str, None]]) -> None:
@@ -236,7 +250,12 @@ def _unique(items: list[JsonObject]) -> list[JsonObject]:
 
 
 def _combined(
-    form: Form, axes: list[list[JsonObject]], names: list[str], wholes: set[str], *, pairs: bool
+    form: Form,
+    axes: list[list[JsonObject]],
+    names: list[str],
+    wholes: set[str],
+    *,
+    pairs: bool,
 ) -> Combos:
     """Return the runs; of the objects `wholes`, parts are swept."""
     constant = form.args
@@ -250,17 +269,30 @@ def _combined(
     warnings: Texts = {}
     runs = _checked(form, sent, order, wholes, warnings)
     is_paired = pairs or any(len(axis[0]) > 1 for axis in axes)
-    lists = _lists_by_run(form, names, runs) if is_paired else _lists_by_axis(names, axes)
+    lists = (
+        _lists_by_run(form, names, runs) if is_paired else _lists_by_axis(names, axes)
+    )
     _add(warnings, form.warnings_of_values(constant | _set_values(lists), names))
-    return Combos(names, constant, runs, constant | _nullable(lists), is_paired, warnings)
+    return Combos(
+        names, constant, runs, constant | _nullable(lists), is_paired, warnings
+    )
 
 
-def _lists_by_run(form: Form, names: list[str], runs: list[Args]) -> dict[str, list[Any]]:
-    return {name: [part_at(run, form.field(name).steps) for run in runs] for name in names}
+def _lists_by_run(
+    form: Form, names: list[str], runs: list[Args]
+) -> dict[str, list[Any]]:
+    return {
+        name: [part_at(run, form.field(name).steps) for run in runs] for name in names
+    }
 
 
-def _lists_by_axis(names: list[str], axes: list[list[JsonObject]]) -> dict[str, list[Any]]:
-    return {name: [item[name] for item in axis] for name, axis in zip(names, axes, strict=True)}
+def _lists_by_axis(
+    names: list[str], axes: list[list[JsonObject]]
+) -> dict[str, list[Any]]:
+    return {
+        name: [item[name] for item in axis]
+        for name, axis in zip(names, axes, strict=True)
+    }
 
 
 def _nullable(lists: dict[str, list[Any]]) -> dict[str, Any]:
@@ -272,18 +304,25 @@ def _nullable(lists: dict[str, list[Any]]) -> dict[str, Any]:
 
 def _set_values(lists: dict[str, list[Any]]) -> dict[str, Any]:
     return {
-        name: [value for value in values if value is not UNSET] for name, values in lists.items()
+        name: [value for value in values if value is not UNSET]
+        for name, values in lists.items()
     }
 
 
 def _checked(
-    form: Form, sent: Iterable[JsonObject], order: list[str], wholes: set[str], warnings: Texts
+    form: Form,
+    sent: Iterable[JsonObject],
+    order: list[str],
+    wholes: set[str],
+    warnings: Texts,
 ) -> list[Args]:
     """Return each run once, with its arguments in order; raise the errors of all runs, and add their warnings."""
     runs: dict[tuple[Any, ...], Args] = {}
     errors: Texts = {}
     for args in sent:
-        present = {name: args[name] for name in order if args.get(name, UNSET) is not UNSET}
+        present = {
+            name: args[name] for name in order if args.get(name, UNSET) is not UNSET
+        }
         run = form.nested(present)
         wrong: Messages = {}
         for name in wholes & run.keys():

@@ -19,7 +19,12 @@ from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import Progress
-from jupyter_funcs.core.errors import ConfigError, DeadlineError, FuncsError, RunCancelledError
+from jupyter_funcs.core.errors import (
+    ConfigError,
+    DeadlineError,
+    FuncsError,
+    RunCancelledError,
+)
 from jupyter_funcs.core.warn import collect_warnings, warn_all
 from jupyter_funcs.sources.source import source_of
 
@@ -36,7 +41,9 @@ if TYPE_CHECKING:
 
 # Seconds on top of a run's own time-out, in which an executor starts a process or a machine.
 START_SECONDS = 60.0
-_RESUMES = "Create a new executor and run the same again: finished runs are not repeated."
+_RESUMES = (
+    "Create a new executor and run the same again: finished runs are not repeated."
+)
 
 
 class ExecutorRunner:
@@ -47,7 +54,9 @@ class ExecutorRunner:
         self._executor = _load_balanced(executor)
         self._service = service_address(function.session)
         # Executors may fork, or write to a socket of one thread: never submit on the loop.
-        self._submitting = ThreadPoolExecutor(1, thread_name_prefix="jupyter_funcs submit")
+        self._submitting = ThreadPoolExecutor(
+            1, thread_name_prefix="jupyter_funcs submit"
+        )
         self._latest = 0.0  # when the last run ended, by the loop's clock
 
     async def __call__(self, args: Args, progress: Progress) -> pd.DataFrame:
@@ -94,7 +103,9 @@ class ExecutorRunner:
             if isinstance(error, RuntimeError) and not isinstance(
                 error, BrokenExecutor
             ):  # raised after shutdown
-                refused = ConfigError(f"The executor isn't accepting runs: {error}.", _RESUMES)
+                refused = ConfigError(
+                    f"The executor isn't accepting runs: {error}.", _RESUMES
+                )
             future = Future()
             future.set_exception(refused)
         future.add_done_callback(lambda _: _running.pop(request.key, None))
@@ -126,7 +137,9 @@ def _set_outcome(outcome: Future[RunOutcome], future: Future[RunOutcome]) -> Non
     if error is None:
         outcome.set_result(future.result())
     else:
-        outcome.set_exception(error if isinstance(error, FuncsError) else executor_error(error))
+        outcome.set_exception(
+            error if isinstance(error, FuncsError) else executor_error(error)
+        )
 
 
 # In the worker, which may be another process.
@@ -168,7 +181,9 @@ class RunRequest:
         warnings: list[UserWarning] = []
         try:
             remote = _session(self.service).remote
-            work = remote.run(self.function, self.args, self.options, Progress(), Purpose.SWEEP)
+            work = remote.run(
+                self.function, self.args, self.options, Progress(), Purpose.SWEEP
+            )
             future = _running.setdefault(self.key, Future())
             with collect_warnings(warnings):
                 background.start(work, future)
@@ -212,10 +227,14 @@ def service_address(session: Client[RemoteCall]) -> ServiceAddress:
 
 def _place(session: Client[Any]) -> str:
     """Return a hash of where a session's answers come from, apart from the kind, which may not be detected yet."""
-    return hashlib.sha256(repr(session.remote.transport.connection.place[1:]).encode()).hexdigest()
+    return hashlib.sha256(
+        repr(session.remote.transport.connection.place[1:]).encode()
+    ).hexdigest()
 
 
-def run_request(function: RemoteCall, service: ServiceAddress, args: Args) -> RunRequest:
+def run_request(
+    function: RemoteCall, service: ServiceAddress, args: Args
+) -> RunRequest:
     """Return a request for one run, without the options that can't leave this process."""
     options = function.options
     carried = replace(
@@ -246,7 +265,8 @@ _running: dict[str, Future[pd.DataFrame]] = {}
 _own: weakref.WeakValueDictionary[str, Client[RemoteCall]] = (
     weakref.WeakValueDictionary()
 )  # sessions of this process
-_connected: dict[ServiceAddress, Client[RemoteCall]] = {}  # sessions made here for another process
+# Sessions made here for another process.
+_connected: dict[ServiceAddress, Client[RemoteCall]] = {}
 _lock = threading.Lock()
 _process = uuid.uuid4().hex
 

@@ -96,7 +96,11 @@ class FolderResults:
             _write_note(self._folder, {**note, **self._about})
         self._keys = run_keys(identity, function.function, function.options, runs)
         results = self._segments.find(self._keys)
-        return {at: results[key].written for at, key in enumerate(self._keys) if key in results}
+        return {
+            at: results[key].written
+            for at, key in enumerate(self._keys)
+            if key in results
+        }
 
     def add(self, at: int, args: Args, frame: pd.DataFrame) -> None:
         block = stacked([(args, frame)], self._swept)
@@ -106,7 +110,12 @@ class FolderResults:
         if not self._write({self._keys[at]: block}):
             text = f"A result of {self._function.name} isn't stored: it holds a token, or values that aren't JSON."
             self._omitted.append(
-                {"args": redacted_values(args), "error": text, "type": "FuncsError", "attempts": 1}
+                {
+                    "args": redacted_values(args),
+                    "error": text,
+                    "type": "FuncsError",
+                    "attempts": 1,
+                }
             )
             warn(MissingRowsWarning(text))
 
@@ -144,8 +153,12 @@ class FolderResults:
         about = {**about, "failed": len(errors), "rows": rows}
         with suppress(OSError):  # the results are there
             _write_note(self._folder, {**self._about, **about, "errors": errors})
-        about["folder"] = str(self._folder)  # not in the note, which may be moved with the folder
-        metadata = {b"funcs": json.dumps(about).encode(), b"errors": json.dumps(errors).encode()}
+        # Not in the note, which may be moved with the folder.
+        about["folder"] = str(self._folder)
+        metadata = {
+            b"funcs": json.dumps(about).encode(),
+            b"errors": json.dumps(errors).encode(),
+        }
         dataset = dataset.replace_schema(dataset.schema.with_metadata(metadata))
         # Without a filter, Arrow counts all rows of a file for each of its row groups.
         first = ds.field(dataset.schema.names[0])
@@ -156,7 +169,11 @@ class FolderResults:
         self._flush()
         self._unify_arguments()
         located = self._segments.locate(self._keys)
-        groups = [(located[key][0].path, located[key][1]) for key in self._keys if key in located]
+        groups = [
+            (located[key][0].path, located[key][1])
+            for key in self._keys
+            if key in located
+        ]
         names = {
             name
             for segment, _ in located.values()
@@ -165,10 +182,15 @@ class FolderResults:
         }
         arguments = stacked([], self._swept)
         titles = {
-            name: ARGUMENT.format(name) for name in arguments if ARGUMENT.format(name) in names
+            name: ARGUMENT.format(name)
+            for name in arguments
+            if ARGUMENT.format(name) in names
         }
         return _dataset(
-            groups, pa.Schema.from_pandas(arguments.rename(columns=titles), preserve_index=False)
+            groups,
+            pa.Schema.from_pandas(
+                arguments.rename(columns=titles), preserve_index=False
+            ),
         )
 
     def _unify_arguments(self) -> None:
@@ -178,7 +200,9 @@ class FolderResults:
             title = ARGUMENT.format(name)
             layouts = {key: segment.layout for key, (segment, _) in located.items()}
             lacking = [
-                key for key, layout in layouts.items() if layout and title not in layout.names
+                key
+                for key, layout in layouts.items()
+                if layout and title not in layout.names
             ]
             if 0 < len(lacking) < len(located):
                 blocks = self._segments.read(lacking)
@@ -189,7 +213,8 @@ class FolderResults:
 
     def close(self) -> None:
         """Finish the files, so that the same call finds what was added."""
-        with suppress(FuncsError):  # raised before, or the sweep ends with another error
+        # Raised before, or the sweep ends with another error.
+        with suppress(FuncsError):
             self._flush()
 
 
@@ -213,7 +238,8 @@ def _prepare(folder: Path, about: JsonObject) -> None:
             if note.get(key, value) != value:
                 change = f"{key} {quote(_shown(note[key]))}, not {quote(_shown(value))}"
                 raise ArgumentError(
-                    f"The folder {folder} belongs to another sweep: {change}.", _OTHER_FOLDER
+                    f"The folder {folder} belongs to another sweep: {change}.",
+                    _OTHER_FOLDER,
                 )
         _write_note(folder, {**note, **about})
     except OSError as error:
@@ -241,7 +267,9 @@ def _read_note(folder: Path) -> JsonObject:
 
 
 def _write_note(folder: Path, note: JsonObject) -> None:
-    atomic_write_text(folder / NOTE, json.dumps(note, indent=2, ensure_ascii=False) + "\n")
+    atomic_write_text(
+        folder / NOTE, json.dumps(note, indent=2, ensure_ascii=False) + "\n"
+    )
 
 
 def _dataset(groups: Sequence[tuple[Path, int]], leading: pa.Schema) -> ds.Dataset:
@@ -255,12 +283,16 @@ def _dataset(groups: Sequence[tuple[Path, int]], leading: pa.Schema) -> ds.Datas
             whole[path] = parquet.make_fragment(str(path), disk)
             whole[path].ensure_complete_metadata()
         used.setdefault(path, []).append(group)
-    files = [whole[path].subset(row_group_ids=numbers) for path, numbers in used.items()]
+    files = [
+        whole[path].subset(row_group_ids=numbers) for path, numbers in used.items()
+    ]
     defaults = {field.name: field.type for field in leading}
     names = dict.fromkeys(
         [*defaults, *(name for file in files for name in file.physical_schema.names)]
     )
-    schema = pa.schema([(name, _common_type(name, files, defaults.get(name))) for name in names])
+    schema = pa.schema(
+        [(name, _common_type(name, files, defaults.get(name))) for name in names]
+    )
     fragments = [whole[path].subset(row_group_ids=[group]) for path, group in groups]
     return ds.FileSystemDataset(fragments, schema, parquet, disk)
 
@@ -274,7 +306,9 @@ def _common_type(
         return default or pa.large_string()
     try:
         schemas = [pa.schema([(name, kind)]) for kind in types.values()]
-        common = pa.unify_schemas(schemas, promote_options="permissive").field(name).type
+        common = (
+            pa.unify_schemas(schemas, promote_options="permissive").field(name).type
+        )
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return pa.large_string()
     integers = [file for file, kind in types.items() if pa.types.is_integer(kind)]
@@ -296,7 +330,9 @@ def _types_in(
         if name in file.physical_schema.names
     }
     if len(set(types.values())) > 1:
-        types = {file: kind for file, kind in types.items() if _has_values(file, name)} or types
+        types = {
+            file: kind for file, kind in types.items() if _has_values(file, name)
+        } or types
     zones = {getattr(kind, "tz", None) for kind in types.values()}
     if len(zones) > 1 and None not in zones:
         types = {file: pa.timestamp(kind.unit, "UTC") for file, kind in types.items()}
@@ -304,16 +340,21 @@ def _types_in(
 
 
 def _has_values(fragment: ds.ParquetFileFragment, name: str) -> bool:
-    return any(group is None or group.num_values for group in statistics(fragment, name))
+    return any(
+        group is None or group.num_values for group in statistics(fragment, name)
+    )
 
 
 def _has_exact_floats(fragment: ds.ParquetFileFragment, name: str) -> bool:
     """Return whether all integers of a column have an exact float."""
     groups = [
-        group for group in statistics(fragment, name) if group is not None and group.num_values
+        group
+        for group in statistics(fragment, name)
+        if group is not None and group.num_values
     ]
     return all(
-        group.has_min_max and group.min >= -MAX_EXACT and group.max <= MAX_EXACT for group in groups
+        group.has_min_max and group.min >= -MAX_EXACT and group.max <= MAX_EXACT
+        for group in groups
     )
 
 
@@ -321,7 +362,9 @@ def statistics(fragment: ds.ParquetFileFragment, name: str) -> list[Any]:
     """Return a column's statistics by row group with rows; ``None`` if unknown, or without such a column."""
     at = fragment.physical_schema.get_field_index(name)
     groups = [
-        fragment.metadata.row_group(group.id) for group in fragment.row_groups if group.num_rows
+        fragment.metadata.row_group(group.id)
+        for group in fragment.row_groups
+        if group.num_rows
     ]
     return [None if at < 0 else group.column(at).statistics for group in groups]
 
@@ -338,7 +381,10 @@ class DaskResults(FolderResults):
     errors_in = '.attrs["errors"]'
 
     def __init__(self, function: RemoteCall, combos: Combos) -> None:
-        if type(function.options.executor).__module__.partition(".")[0] != "distributed":
+        if (
+            type(function.options.executor).__module__.partition(".")[0]
+            != "distributed"
+        ):
             raise ArgumentError(
                 'to="dask" returns a dask.dataframe, and needs Dask\'s executor.',
                 'Use with_options(executor=client.get_executor(), to="dask"), or to="./dask" for a folder.',
@@ -398,7 +444,11 @@ class DaskResults(FolderResults):
             types_mapper={pa.large_string(): pd.StringDtype()}.get
         )
         for name, column in frame.items():
-            groups = [group for fragment in fragments for group in statistics(fragment, str(name))]
+            groups = [
+                group
+                for fragment in fragments
+                for group in statistics(fragment, str(name))
+            ]
             if column.dtype.kind in "iub" and any(
                 group is None or group.null_count for group in groups
             ):
@@ -422,7 +472,9 @@ class DaskResults(FolderResults):
             self._temporary.cleanup()
 
 
-def _release(folder: tempfile.TemporaryDirectory[str], client: weakref.ref[Any]) -> None:
+def _release(
+    folder: tempfile.TemporaryDirectory[str], client: weakref.ref[Any]
+) -> None:
     """Remove the files of a result that is gone, unless the cluster may still be reading them."""
     cluster = client()
     if cluster is not None and cluster.futures:

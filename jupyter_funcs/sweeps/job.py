@@ -35,7 +35,9 @@ _MAX_STATUS = 100  # characters next to the bar
 _MAX_ITEMS = 20  # of a swept argument that is shown
 
 
-def sweep(function: RemoteCall, table: pd.DataFrame | None, values: Values) -> pd.DataFrame:
+def sweep(
+    function: RemoteCall, table: pd.DataFrame | None, values: Values
+) -> pd.DataFrame:
     """Start a sweep and wait for its table; ask the user first if it has more than ``most_runs`` runs."""
     job = None
     try:
@@ -106,7 +108,11 @@ class SweepJob(Job):
         self.pairs = sweep.combos.pairs
         self._sweep = sweep
         super().__init__(
-            sweep.function.name, sweep.combos.args, sweep.run(), sweep.progress, _SweepFuture(sweep)
+            sweep.function.name,
+            sweep.combos.args,
+            sweep.run(),
+            sweep.progress,
+            _SweepFuture(sweep),
         )
 
     @property
@@ -140,7 +146,9 @@ class SweepJob(Job):
     def _again(self, errors: Collection[int], *, sends: bool = True) -> SweepJob:
         function = self._sweep.function
         job = SweepJob(
-            self._sweep.again(results_for(function, self._sweep.combos), errors, sends=sends)
+            self._sweep.again(
+                results_for(function, self._sweep.combos), errors, sends=sends
+            )
         )
         function.notify_started(job)
         return job
@@ -198,7 +206,12 @@ def _wait(job: SweepJob, *, shows_bar: bool) -> pd.DataFrame:
 
     # disable=None: only notebooks and terminals show the bar, log files don't.
     with Bar(
-        total=progress.total, desc=job.function, unit="run", miniters=1, smoothing=0, disable=None
+        total=progress.total,
+        desc=job.function,
+        unit="run",
+        miniters=1,
+        smoothing=0,
+        disable=None,
     ) as bar:
         while True:
             is_done = bool(wait([job.future], _REFRESH_SECONDS).done)

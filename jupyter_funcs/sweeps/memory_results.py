@@ -38,7 +38,9 @@ def results_for(function: RemoteCall, combos: Combos) -> SweepResults:
     """Return where the results of a sweep go, by the function's options."""
     options = function.options
     if options.to is None:
-        return MemoryResults(fields_named(function.fields, combos.swept), options.max_memory)
+        return MemoryResults(
+            fields_named(function.fields, combos.swept), options.max_memory
+        )
     try:
         from jupyter_funcs.sweeps.folder import DaskResults, FolderResults
     except ImportError:
@@ -104,14 +106,18 @@ class MemoryResults:
                 )
                 self._segments = Segments(Path(self._folder.name))
             writer = self._segments.writer()
-            written = {at for at, frame in self._frames.items() if writer.add(str(at), frame)}
+            written = {
+                at for at, frame in self._frames.items() if writer.add(str(at), frame)
+            }
             writer.close()
         except ImportError:
             reason = "pyarrow isn't installed (pip install pyarrow)"
         except OSError as error:
             reason = error.strerror or str(error)
         else:
-            self._frames = {at: frame for at, frame in self._frames.items() if at not in written}
+            self._frames = {
+                at: frame for at, frame in self._frames.items() if at not in written
+            }
             self._size = 0
             return
         self._disk_failed = True
@@ -127,7 +133,12 @@ class MemoryResults:
         from jupyter_funcs.sweeps.stacking import stacked
 
         try:
-            check_cells(self._rows, len(set().union(*self._columns)), self._received, what="sweep")
+            check_cells(
+                self._rows,
+                len(set().union(*self._columns)),
+                self._received,
+                what="sweep",
+            )
         except ReplyTooLargeError as error:
             raise ReplyTooLargeError(error.what, _ASK_FOR_LESS) from None
         names = None
@@ -147,7 +158,9 @@ class MemoryResults:
         for start in range(0, len(others), count):
             columns |= stacked(self._blocks(others[start : start + count]), {}).items()
         order = [name for name in dict.fromkeys([*leading, *names]) if name in columns]
-        return pd.DataFrame({name: columns[name] for name in order}, index=table.index, copy=False)
+        return pd.DataFrame(
+            {name: columns[name] for name in order}, index=table.index, copy=False
+        )
 
     def _selectable_columns(self) -> list[str] | None:
         """Return all columns in order; ``None`` if they can't be stacked one by one."""
@@ -157,13 +170,16 @@ class MemoryResults:
         union = list(dict.fromkeys(name for names in by_run for name in names))
         are_unique = all(len(set(names)) == len(names) for names in by_run)
         are_plain = all(
-            type(name) is str and not name.endswith(ARGUMENT.format("")) for name in union
+            type(name) is str and not name.endswith(ARGUMENT.format(""))
+            for name in union
         )
         if self._is_numbered and are_unique and are_plain:
             return union
         return None
 
-    def _blocks(self, names: list[str] | None = None) -> Iterator[tuple[Args, pd.DataFrame]]:
+    def _blocks(
+        self, names: list[str] | None = None
+    ) -> Iterator[tuple[Args, pd.DataFrame]]:
         """Yield each run's arguments and result in order, with all columns or those named here."""
         if names is None:
             blocks = self._frames
@@ -174,11 +190,14 @@ class MemoryResults:
                 for at, frame in self._frames.items()
             }
         if self._segments is not None:
-            stored = self._segments.read([str(at) for at in self._args if at not in blocks], names)
+            stored = self._segments.read(
+                [str(at) for at in self._args if at not in blocks], names
+            )
             blocks |= {int(key): stored.pop(key) for key in list(stored)}
             if len(blocks) < len(self._args):
                 raise FuncsError(
-                    "Temporary files with results of the sweep are gone.", "Run it again."
+                    "Temporary files with results of the sweep are gone.",
+                    "Run it again.",
                 )
         for at in sorted(blocks):
             yield self._args[at], blocks.pop(at)

@@ -37,7 +37,9 @@ class Retried(NamedTuple):
 
 
 # By session, the results of the last interrupted sweep that aren't in the cache.
-_interrupted: WeakKeyDictionary[Client[RemoteCall], dict[str, _InMemory]] = WeakKeyDictionary()
+_interrupted: WeakKeyDictionary[Client[RemoteCall], dict[str, _InMemory]] = (
+    WeakKeyDictionary()
+)
 
 
 class EarlierResults:
@@ -47,7 +49,9 @@ class EarlierResults:
         self, function: RemoteCall, runs: Sequence[Args], retried: Retried | None = None
     ) -> None:
         options = function.options
-        self.retried = retried or Retried({}, frozenset(), {}, sends=True, max_age=options.max_age)
+        self.retried = retried or Retried(
+            {}, frozenset(), {}, sends=True, max_age=options.max_age
+        )
         # A folder has its own results; Dask's results start from scratch.
         self._is_used = options.to is None
         self.resumes = options.to != DASK
@@ -85,13 +89,19 @@ class EarlierResults:
             identity += repr(self._runs)
         self._keys = run_keys(identity, function.function, function.options, self._runs)
         # By position: its token may be another one by now.
-        earlier = self._earlier | {self._keys[at]: result for at, result in retried.kept.items()}
+        earlier = self._earlier | {
+            self._keys[at]: result for at, result in retried.kept.items()
+        }
         oldest = time.time() - retried.max_age
-        self._earlier = {key: result for key, result in earlier.items() if result.written >= oldest}
+        self._earlier = {
+            key: result for key, result in earlier.items() if result.written >= oldest
+        }
         results: dict[str, Any] = {**self._earlier}
         if self._cache is not None:
             results |= self._cache.find(self._keys, retried.max_age)
-        keys = {at: key for at, key in enumerate(self._keys) if at not in retried.failed}
+        keys = {
+            at: key for at, key in enumerate(self._keys) if at not in retried.failed
+        }
         return {at: results[key].written for at, key in keys.items() if key in results}
 
     def read(self, positions: Sequence[int]) -> dict[int, pd.DataFrame]:
@@ -103,7 +113,10 @@ class EarlierResults:
         }
         if self._cache is not None:
             by_key = {self._keys[at]: at for at in positions if at not in frames}
-            frames |= {by_key[key]: frame for key, frame in self._cache.read(list(by_key)).items()}
+            frames |= {
+                by_key[key]: frame
+                for key, frame in self._cache.read(list(by_key)).items()
+            }
         return frames
 
     def add(self, at: int, frame: pd.DataFrame, size: int) -> None:
@@ -128,16 +141,22 @@ class EarlierResults:
                 self._not_cached |= self._written
         self._writer = None
         self._written.clear()
-        self._new = {at: result for at, result in self._new.items() if at in self._not_cached}
+        self._new = {
+            at: result for at, result in self._new.items() if at in self._not_cached
+        }
 
     def close(self, *, ended: bool, failed: bool) -> None:
         """Keep new results for the same call: in the cache, and in memory if the sweep didn't end, or for a retry."""
         self.flush()
         had_earlier = bool(self._earlier)
-        kept = {key: self._earlier.pop(key) for key in self._keys if key in self._earlier}
+        kept = {
+            key: self._earlier.pop(key) for key in self._keys if key in self._earlier
+        }
         kept |= {self._keys[at]: result for at, result in self._new.items()}
         if failed or not ended:
-            self.kept = {at: kept[key] for at, key in enumerate(self._keys) if key in kept}
+            self.kept = {
+                at: kept[key] for at, key in enumerate(self._keys) if key in kept
+            }
         if ended and had_earlier:
             _interrupted[self._function.session] = self._earlier  # of other runs
         elif self._not_cached and not ended:

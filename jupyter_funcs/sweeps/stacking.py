@@ -35,7 +35,14 @@ from jupyter_funcs.frames.columns import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Hashable,
+        Iterable,
+        Mapping,
+        Sequence,
+    )
 
     from jupyter_funcs.catalog.form import Args
 
@@ -88,7 +95,9 @@ def stacked(
     # As Series, because pandas 3 infers its string dtype from an object array of strings.
     index = pd.RangeIndex(len(rows.order))
     return pd.DataFrame(
-        {name: column.set_axis(index) for name, column in result.items()}, index=index, copy=False
+        {name: column.set_axis(index) for name, column in result.items()},
+        index=index,
+        copy=False,
     )
 
 
@@ -124,12 +133,15 @@ class _RowMap(NamedTuple):
 def _row_map(groups: list[dict[int, pd.DataFrame]], blocks: int) -> _RowMap:
     frames = []
     for group in groups:
-        frames.append(pd.concat(group))  # the index has each row's block, and its number there
+        # The index has each row's block, and its number there.
+        frames.append(pd.concat(group))
         group.clear()
     runs = np.concatenate(
         [np.zeros(0, np.int64), *(frame.index.get_level_values(0) for frame in frames)]
     )
-    return _RowMap(frames, np.bincount(runs, minlength=blocks), np.argsort(runs, kind="stable"))
+    return _RowMap(
+        frames, np.bincount(runs, minlength=blocks), np.argsort(runs, kind="stable")
+    )
 
 
 def is_numbered(index: pd.Index[Any]) -> bool:
@@ -164,7 +176,9 @@ def _parts(rows: _RowMap) -> dict[Hashable, dict[int, Series]]:
         for at, name in enumerate(frame.columns):
             parts.setdefault(name, {})[number] = frame.iloc[:, at]
     for key, labels in parts.items():
-        if isinstance(key, _Label) and all(map(is_integer_dtype, _with_values(labels).values())):
+        if isinstance(key, _Label) and all(
+            map(is_integer_dtype, _with_values(labels).values())
+        ):
             # If other blocks have an index of integers, 0, 1, 2 are labels too.
             for number, frame in enumerate(rows.groups):
                 labels.setdefault(number, pd.Series(frame.index.get_level_values(1)))
@@ -176,10 +190,14 @@ def _with_values(parts: Mapping[int, Series]) -> dict[int, Series]:
     typed = {number: part for number, part in parts.items() if part.dtype != object}
     # Times that are all null don't tell whether others have an offset.
     sure = {
-        number for number, part in typed.items() if len(part) and not is_datetime64_any_dtype(part)
+        number
+        for number, part in typed.items()
+        if len(part) and not is_datetime64_any_dtype(part)
     }
     filled = {
-        number: part for number, part in parts.items() if number in sure or part.notna().any()
+        number: part
+        for number, part in parts.items()
+        if number in sure or part.notna().any()
     }
     return filled or typed or dict(parts)
 
@@ -188,11 +206,15 @@ def _widened(parts: Mapping[int, Series], rows: _RowMap) -> Series:
     """Return a column of the result."""
     deciding = _with_values(parts)
     lacking = {
-        number: len(frame) for number, frame in enumerate(rows.groups) if number not in deciding
+        number: len(frame)
+        for number, frame in enumerate(rows.groups)
+        if number not in deciding
     }
     pieces = dict(zip(deciding, _alike(list(deciding.values())), strict=True))
     nulls = _nulls(pieces[min(pieces)], max(lacking.values(), default=0))
-    pieces |= {number: nulls.iloc[:length] for number, length in lacking.items() if length}
+    pieces |= {
+        number: nulls.iloc[:length] for number, length in lacking.items() if length
+    }
     whole = _concat([pieces[number] for number in sorted(pieces)])
     if np.array_equal(rows.order, np.arange(len(whole))):
         return whole
@@ -247,7 +269,10 @@ def _floats(columns: Sequence[Series]) -> Sequence[Series]:
         large = values[(values > MAX_EXACT) | (values < -MAX_EXACT)]
         if any(int(float(value)) != value for value in large):
             raise ValueError
-    return [pd.Series(column.to_numpy(dtype="float64", na_value=np.nan)) for column in columns]
+    return [
+        pd.Series(column.to_numpy(dtype="float64", na_value=np.nan))
+        for column in columns
+    ]
 
 
 def _integers(columns: Sequence[Series]) -> Sequence[Series]:
@@ -269,9 +294,13 @@ def _texts(columns: Sequence[Series]) -> Sequence[Series]:
 def _times(columns: Sequence[Series]) -> Sequence[Series]:
     zones = {str(column.dt.tz) for column in columns}
     if len(zones) > 1:
-        columns = [column.dt.tz_convert("UTC") for column in columns]  # TypeError without a zone
-    finest = max((column.dt.unit for column in columns), key=("s", "ms", "us", "ns").index)
-    return [column.dt.as_unit(finest) for column in columns]  # ValueError if a date is out of range
+        # TypeError without a zone.
+        columns = [column.dt.tz_convert("UTC") for column in columns]
+    finest = max(
+        (column.dt.unit for column in columns), key=("s", "ms", "us", "ns").index
+    )
+    # ValueError if a date is out of range.
+    return [column.dt.as_unit(finest) for column in columns]
 
 
 def _objects(column: Series) -> Array:
@@ -283,7 +312,9 @@ def _objects(column: Series) -> Array:
 
 
 # How columns are converted to one dtype, by what they all are; the first match counts.
-_WIDENED: list[tuple[Callable[[Series], bool], Callable[[Sequence[Series]], Sequence[Series]]]] = [
+_WIDENED: list[
+    tuple[Callable[[Series], bool], Callable[[Sequence[Series]], Sequence[Series]]]
+] = [
     (is_integer_dtype, _integers),
     (_is_number, _floats),
     (is_bool_dtype, list),
@@ -300,13 +331,16 @@ def _argument(values: Sequence[str | list[str] | None], kind: Kind) -> Series:
     texts = list(map(_text_of_argument, values))
     with suppress(ValueError, OverflowError):
         if kind is Kind.DATE:
-            return pd.Series(np.array([text or "NaT" for text in texts], dtype="datetime64[us]"))
+            return pd.Series(
+                np.array([text or "NaT" for text in texts], dtype="datetime64[us]")
+            )
         if kind is Kind.INTEGER:
             whole = [None if text is None else int(text) for text in texts]
             return pd.Series(whole, dtype="Int64" if None in whole else "int64")
         if kind is Kind.NUMBER:
             return pd.Series(
-                [np.nan if text is None else float(text) for text in texts], dtype="float64"
+                [np.nan if text is None else float(text) for text in texts],
+                dtype="float64",
             )
     return pd.Series(texts, dtype="string")
 
@@ -315,7 +349,9 @@ def _text_of_argument(value: Any) -> Any:
     return ", ".join(map(text_of, value)) if isinstance(value, list) else value
 
 
-def _has_only(column: Series, rows: _RowMap, name: Hashable, argument: Sequence[Any]) -> bool:
+def _has_only(
+    column: Series, rows: _RowMap, name: Hashable, argument: Sequence[Any]
+) -> bool:
     """Return whether every block with rows has the column, with only the argument's value in it."""
     if any(name not in frame.columns and len(frame) for frame in rows.groups):
         return False
@@ -323,11 +359,14 @@ def _has_only(column: Series, rows: _RowMap, name: Hashable, argument: Sequence[
     firsts = (np.cumsum(rows.lengths) - rows.lengths)[some]
     sent = [value for value, has_rows in zip(argument, some, strict=True) if has_rows]
     if not all(
-        _is_same(value, text) for value, text in zip(column.take(firsts).array, sent, strict=True)
+        _is_same(value, text)
+        for value, text in zip(column.take(firsts).array, sent, strict=True)
     ):
         return False
     wanted = column.take(np.repeat(firsts, rows.lengths[some])).set_axis(column.index)
-    return bool(((column == wanted).fillna(value=False) | (column.isna() & wanted.isna())).all())
+    return bool(
+        ((column == wanted).fillna(value=False) | (column.isna() & wanted.isna())).all()
+    )
 
 
 def _is_same(value: Any, sent: str | list[str] | None) -> bool:
@@ -350,5 +389,7 @@ def _is_same(value: Any, sent: str | list[str] | None) -> bool:
 def _unused(name: Hashable, used: Collection[Hashable]) -> Hashable:
     """Return the name, or the first of ``name.1``, ``name.2`` that isn't used."""
     return next(
-        title for title in chain([name], (f"{name}.{at}" for at in count(1))) if title not in used
+        title
+        for title in chain([name], (f"{name}.{at}" for at in count(1)))
+        if title not in used
     )

@@ -129,10 +129,16 @@ class Sweep:
             with collect_warnings(self._warnings):
                 await self._load_earlier()
                 if not self.earlier.retried.sends:
-                    self._give_up(FuncsError("The sweep was cancelled before this run ended."))
+                    self._give_up(
+                        FuncsError("The sweep was cancelled before this run ended.")
+                    )
                 await self._run_all()
                 about = sweep_facts(
-                    self.function, self.combos, self.progress, started, time.monotonic() - clock
+                    self.function,
+                    self.combos,
+                    self.progress,
+                    started,
+                    time.monotonic() - clock,
                 )
                 if self._columns:
                     about["columns"] = self._columns
@@ -171,7 +177,9 @@ class Sweep:
             )
             self._count_cached([times[at] for at in batch])
             loaded |= batch
-        self._pending.extend(at for at in range(len(self.combos.runs)) if at not in loaded)
+        self._pending.extend(
+            at for at in range(len(self.combos.runs)) if at not in loaded
+        )
 
     def _load_batch(self, positions: list[int]) -> set[int]:
         with self._lock:
@@ -249,7 +257,8 @@ class Sweep:
             self._arrived.append(_Arrival(at, frame, progress.received))
             if self._storing is None:
                 self._storing = asyncio.ensure_future(self._store())
-                self._storing.add_done_callback(lambda _: self._changed.set())  # even if it fails
+                # Even if it fails.
+                self._storing.add_done_callback(lambda _: self._changed.set())
         finally:
             self._in_flight.discard(at)
             self.progress.attempts += progress.attempts
@@ -258,7 +267,10 @@ class Sweep:
     async def _explained(self, refusal: FuncsError) -> FuncsError:
         """Check once whether the function has changed since it was listed, which would explain every refusal."""
         if self._explanation is None:
-            self._explanation = refusal, asyncio.ensure_future(self.function.explain(refusal))
+            self._explanation = (
+                refusal,
+                asyncio.ensure_future(self.function.explain(refusal)),
+            )
         first, explaining = self._explanation
         explanation = await asyncio.shield(explaining)
         return refusal if explanation is first else explanation
@@ -268,13 +280,17 @@ class Sweep:
             now = loop_time()
             waits = self._pace.refused(now, sent=sent, retry_after=error.retry_after)
             if waits and not (error.attempts and self.function.function.changes_data):
-                until = dt.datetime.fromtimestamp(time.time() + self._pace.until - now).astimezone()
+                until = dt.datetime.fromtimestamp(
+                    time.time() + self._pace.until - now
+                ).astimezone()
                 self.progress.waiting = f"waiting until {until:%H:%M:%S}: {error.what}"
                 self._pending.appendleft(at)
                 return
             if not waits:
                 seconds = math.ceil(round(self._pace.until - now, 3))
-                error.hint = f"This run was not sent. Run the same sweep again in {seconds:,} s."
+                error.hint = (
+                    f"This run was not sent. Run the same sweep again in {seconds:,} s."
+                )
                 self._give_up(error)
         elif isinstance(error, (AuthenticationError, ConfigError)):
             self._fatal = self._fatal or error
@@ -322,7 +338,8 @@ class Sweep:
     def _warn(self) -> None:
         by_text = {(type(warning), str(warning)): warning for warning in self._warnings}
         unique = sorted(
-            by_text.values(), key=lambda warning: not isinstance(warning, MissingRowsWarning)
+            by_text.values(),
+            key=lambda warning: not isinstance(warning, MissingRowsWarning),
         )
         for warning in unique[:_MAX_WARNINGS]:
             warn(warning)
@@ -341,7 +358,11 @@ class Sweep:
 
 
 def sweep_facts(
-    function: RemoteCall, combos: Combos, progress: SweepProgress, started: float, elapsed: float
+    function: RemoteCall,
+    combos: Combos,
+    progress: SweepProgress,
+    started: float,
+    elapsed: float,
 ) -> JsonObject:
     """Return what the attrs of a sweep's table say about it."""
     return {

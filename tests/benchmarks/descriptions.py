@@ -62,7 +62,9 @@ class Known(NamedTuple):
 Functions: TypeAlias = "Iterator[tuple[str, list[Known]]]"
 
 
-def from_schema(name: str, schema: dict[str, Any], description: str | None = None) -> Known:
+def from_schema(
+    name: str, schema: dict[str, Any], description: str | None = None
+) -> Known:
     """Return what a JSON Schema, or Google's form of one, says of a parameter."""
     is_list = schema.get("type") == "array" or bool(schema.get("repeated"))
     one = schema.get("items", schema) if is_list else schema
@@ -132,7 +134,10 @@ def aws() -> Functions:
                     Known(
                         name,
                         plain(member.documentation),
-                        kinds.get(one.type_name, "string" if one.type_name == "string" else "any"),
+                        kinds.get(
+                            one.type_name,
+                            "string" if one.type_name == "string" else "any",
+                        ),
                         member.type_name == "list",
                         tuple(getattr(one, "enum", ())),
                         None,
@@ -186,7 +191,9 @@ def ansible() -> Functions:
             re.DOTALL | re.MULTILINE,
         )
         try:
-            options = yaml.load(found[2] if found else "", yaml.CSafeLoader)["options"] or {}
+            options = (
+                yaml.load(found[2] if found else "", yaml.CSafeLoader)["options"] or {}
+            )
         except (yaml.YAMLError, TypeError, KeyError):
             continue
         known = []
@@ -201,7 +208,9 @@ def ansible() -> Functions:
                 Known(
                     str(name),
                     plain(re.sub(r"\b[CVO]\(([^()]*)\)", r"`\1`", words)),
-                    kinds.get(option.get("elements", "any") if is_list else kind, "any"),
+                    kinds.get(
+                        option.get("elements", "any") if is_list else kind, "any"
+                    ),
                     is_list,
                     tuple(choices),
                     text_of(option.get("default")),
@@ -223,9 +232,13 @@ def of_annotations(package: str, files: str) -> Functions:
                 if not isinstance(line, ast.AnnAssign) or words[:1] not in {"'", '"'}:
                     continue
                 kind, is_list = ast.unparse(line.annotation), False
-                while inside := re.fullmatch(r"(?:Not)?Required\[(.*)\]|Optional\[(.*)\]", kind):
+                while inside := re.fullmatch(
+                    r"(?:Not)?Required\[(.*)\]|Optional\[(.*)\]", kind
+                ):
                     kind = inside[1] or inside[2]
-                if inside := re.fullmatch(r"(?:List|Iterable|SequenceNotStr)\[(.*)\]", kind):
+                if inside := re.fullmatch(
+                    r"(?:List|Iterable|SequenceNotStr)\[(.*)\]", kind
+                ):
                     kind, is_list = inside[1], True
                 options = re.fullmatch(r"Literal\[((?:'[^']*'(?:, )?)+)\]", kind)
                 known.append(
@@ -269,7 +282,9 @@ def openbb() -> Functions:
     from openbb_core.provider.abstract.query_params import QueryParams
 
     for package in ("openbb_fmp", "openbb_yfinance"):
-        for path in sorted(Path(str(find_spec(package).origin)).parent.glob("models/*.py")):
+        for path in sorted(
+            Path(str(find_spec(package).origin)).parent.glob("models/*.py")
+        ):
             module = importlib.import_module(f"{package}.models.{path.stem}")
             for name, model in inspect.getmembers(module, inspect.isclass):
                 if (
@@ -280,7 +295,10 @@ def openbb() -> Functions:
                     properties = model.model_json_schema()["properties"]
                     yield (
                         f"{package} {name}",
-                        [from_schema(key, schema) for key, schema in properties.items()],
+                        [
+                            from_schema(key, schema)
+                            for key, schema in properties.items()
+                        ],
                     )
 
 
@@ -318,7 +336,9 @@ def of_docstrings(*names: str) -> Functions:
                         plain(" ".join(parameter.desc)),
                         "string" if options else words[kind[1]] if kind else "any",
                         False,
-                        tuple(re.findall(r"['\"]([^'\"]+)['\"]", options[1])) if options else (),
+                        tuple(re.findall(r"['\"]([^'\"]+)['\"]", options[1]))
+                        if options
+                        else (),
                         None if default is None or default[1] == "None" else default[1],
                     )
                 )
@@ -333,7 +353,12 @@ def scipy() -> Functions:
 def frames() -> Functions:
     modules = ("pandas", "xarray", "polars", "statsmodels.api", "statsmodels.tsa.api")
     yield from of_docstrings(
-        *modules, *(f"{name}:{kind}" for name in modules[:3] for kind in ("DataFrame", "Dataset"))
+        *modules,
+        *(
+            f"{name}:{kind}"
+            for name in modules[:3]
+            for kind in ("DataFrame", "Dataset")
+        ),
     )
 
 
@@ -360,10 +385,21 @@ def sklearn() -> Functions:
                 high = bound(one.right) if one.closed in {"right", "both"} else None
             elif one == "boolean":
                 kind = "boolean"
-            default = defaults[parameter.name].default if parameter.name in defaults else None
+            default = (
+                defaults[parameter.name].default if parameter.name in defaults else None
+            )
             text = plain(f"{parameter.type}. {' '.join(parameter.desc)}")
             known.append(
-                Known(parameter.name, text, kind, False, options, text_of(default), low, high)
+                Known(
+                    parameter.name,
+                    text,
+                    kind,
+                    False,
+                    options,
+                    text_of(default),
+                    low,
+                    high,
+                )
             )
         yield name, known
 
@@ -408,17 +444,25 @@ def valid_values(known: Known) -> list[tuple[Any, Any]]:
     if known.options:
         ones = list(known.options[:50])
     elif known.kind == "integer":
-        inside = [at for at in (known.low, known.high) if at is not None and abs(at) < 2**53]
+        inside = [
+            at for at in (known.low, known.high) if at is not None and abs(at) < 2**53
+        ]
         ones = [str(int(at)) for at in inside] or ["1", "12", "500"]
     elif known.kind == "number":
-        inside = [at for at in (known.low, known.high) if at is not None and abs(at) < 1e15]
+        inside = [
+            at for at in (known.low, known.high) if at is not None and abs(at) < 1e15
+        ]
         ones = [str(at) for at in inside] or ["0.5", "1"]
     elif known.kind == "boolean":
         ones = ["true", "false"]
     elif known.kind == "date":
         ones = ["2024-05-17"]
     else:  # which texts are valid is not known
-        return [(["a", "b"], ["a", "b"])] if known.is_list and known.kind == "string" else []
+        return (
+            [(["a", "b"], ["a", "b"])]
+            if known.is_list and known.kind == "string"
+            else []
+        )
     if known.is_list:
         pair = (ones * 2)[:2]
         return [(pair, pair)]
@@ -461,9 +505,13 @@ def count(parameters: list[tuple[Known, Field]]) -> tuple[Counter[str], Counter[
     for known, field in parameters:
         facts = {
             "harmed": is_harmed(known, field),
-            "exact": set(field.options) == set(known.options) if is_readable(known) else None,
+            "exact": set(field.options) == set(known.options)
+            if is_readable(known)
+            else None,
             "kinds": is_right_kind(known, field),
-            "defaults": same(field.default, known.default) if names(known, known.default) else None,
+            "defaults": same(field.default, known.default)
+            if names(known, known.default)
+            else None,
             "lows": field.minimum == known.low if names(known, known.low) else None,
             "highs": field.maximum == known.high if names(known, known.high) else None,
         }
@@ -475,7 +523,9 @@ def count(parameters: list[tuple[Known, Field]]) -> tuple[Counter[str], Counter[
 
 def is_readable(known: Known) -> bool:
     """Return whether a reader of the words could know the declared options."""
-    return len(known.options) > 1 and all(option in known.description for option in known.options)
+    return len(known.options) > 1 and all(
+        option in known.description for option in known.options
+    )
 
 
 def names(known: Known, value: float | str | None) -> bool:
@@ -483,7 +533,8 @@ def names(known: Known, value: float | str | None) -> bool:
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return (
         value is not None
-        and re.search(rf"(?<![\w.]){re.escape(text)}(?!\w|\.\d)", known.description) is not None
+        and re.search(rf"(?<![\w.]){re.escape(text)}(?!\w|\.\d)", known.description)
+        is not None
     )
 
 
@@ -521,7 +572,11 @@ def main() -> None:
     )
     parser.add_argument("worlds", nargs="*", help="of these only")
     parser.add_argument(
-        "--show", type=int, default=0, metavar="N", help="also print N of what was read wrongly"
+        "--show",
+        type=int,
+        default=0,
+        metavar="N",
+        help="also print N of what was read wrongly",
     )
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # of other packages

@@ -62,7 +62,9 @@ class Listing(NamedTuple):
 def documents(folder: Path, every: int) -> Iterator[Path]:
     """Yield the files that say that they are documents."""
     files = (
-        path for path in sorted(folder.rglob("*")) if path.suffix in SUFFIXES and path.is_file()
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in SUFFIXES and path.is_file()
     )
     for path in itertools.islice(files, 0, None, every):
         if IS_DOCUMENT.search(path.read_bytes()):
@@ -70,7 +72,9 @@ def documents(folder: Path, every: int) -> Iterator[Path]:
 
 
 def decoded(path: Path) -> Any:
-    return openapi_files.decoded(path.read_bytes(), "document", is_yaml=path.suffix != ".json")
+    return openapi_files.decoded(
+        path.read_bytes(), "document", is_yaml=path.suffix != ".json"
+    )
 
 
 def operations(root: Any) -> int:
@@ -83,11 +87,17 @@ def connected(path: Path, root: Any) -> Connection:
     """Return the connection to a document whose user allows the first server that has an address of its own."""
     about = only(dict, root)
     scheme = (
-        "https" if "https" in only(list, about.get("schemes")) or "schemes" not in about else "http"
+        "https"
+        if "https" in only(list, about.get("schemes")) or "schemes" not in about
+        else "http"
     )
     urls = [f"{scheme}://{about['host']}"] if "host" in about else []
     items = only(dict, about.get("paths")).values()
-    places = [about, *items, *(only(dict, only(dict, item).get("get")) for item in items)]
+    places = [
+        about,
+        *items,
+        *(only(dict, only(dict, item).get("get")) for item in items),
+    ]
     for place in places:
         for server in only(list, only(dict, place).get("servers")):
             variables = only(dict, only(dict, server).get("variables"))
@@ -96,7 +106,9 @@ def connected(path: Path, root: Any) -> Connection:
                 for name, variable in variables.items()
             }
             url = str(only(dict, server).get("url"))
-            urls.append(PLACE.sub(lambda match, values=values: values.get(match[1], ""), url))  # type: ignore[misc]
+            urls.append(
+                PLACE.sub(lambda match, values=values: values.get(match[1], ""), url)
+            )  # type: ignore[misc]
     url = next((url for url in urls if url.startswith("http")), "https://api.example")
     return Connection(
         path.name,
@@ -117,7 +129,9 @@ def listed(path: Path) -> Listing:
         try:
             return read_one(self, name, *rest)
         except UnusableError as error:
-            reasons.append((NAMES.sub("…", str(error)), f"{name} of {path.name}: {error}"))
+            reasons.append(
+                (NAMES.sub("…", str(error)), f"{name} of {path.name}: {error}")
+            )
             raise
 
     total = 0
@@ -166,7 +180,9 @@ def print_reasons(listings: dict[Path, Listing]) -> None:
         found = list(listing.reasons)
         if listing.error and not found:
             whole = max(listing.operations, 1)
-            found = [(NAMES.sub("…", listing.error), f"{path.name}: {listing.error}")] * whole
+            found = [
+                (NAMES.sub("…", listing.error), f"{path.name}: {listing.error}")
+            ] * whole
         for reason, example in found:
             reasons[reason] += 1
             examples.setdefault(reason, example)
@@ -210,10 +226,17 @@ def print_largest(folder: Path, count: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().partition("\n")[0])
-    parser.add_argument("--every", type=int, default=1, help="read one of so many documents")
+    parser = argparse.ArgumentParser(
+        description=(__doc__ or "").strip().partition("\n")[0]
+    )
     parser.add_argument(
-        "--largest", type=int, default=0, help="time the listing of so many of the largest ones"
+        "--every", type=int, default=1, help="read one of so many documents"
+    )
+    parser.add_argument(
+        "--largest",
+        type=int,
+        default=0,
+        help="time the listing of so many of the largest ones",
     )
     chosen = parser.parse_args()
     folder = os.environ.get(FOLDER, "")

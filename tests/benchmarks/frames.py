@@ -119,7 +119,10 @@ def with_parts(rows: Rows) -> Rows:
     return [
         {
             "Date": row["Date"],
-            "parts": [{"Date": row["Date"], "Spend": row["Spend"]}, {"Date": row["Region"]}],
+            "parts": [
+                {"Date": row["Date"], "Spend": row["Spend"]},
+                {"Date": row["Region"]},
+            ],
         }
         | {"Cards": row["Cardholder Count"], "ends": [{"x": [{}]}]}
         for row in rows
@@ -127,7 +130,10 @@ def with_parts(rows: Rows) -> Rows:
 
 
 def by_column(rows: Rows) -> dict[str, dict[str, Any]]:
-    return {name: {str(number): row[name] for number, row in enumerate(rows)} for name in COLUMNS}
+    return {
+        name: {str(number): row[name] for number, row in enumerate(rows)}
+        for name in COLUMNS
+    }
 
 
 def nested(rows: Rows) -> Rows:
@@ -166,7 +172,8 @@ FIELDS = dict(
 
 def declared(rows: Rows) -> dict[str, Any]:
     schema = {
-        name: {"type": kind, "nullable": name == "Spend Growth"} for name, kind in TYPES.items()
+        name: {"type": kind, "nullable": name == "Spend Growth"}
+        for name, kind in TYPES.items()
     }
     return {"schema": schema, "data": by_column(rows)}
 
@@ -181,14 +188,23 @@ def table_schema(rows: Rows) -> dict[str, Any]:
         for number, row in enumerate(rows)
     ]
     return {
-        "schema": {"fields": fields, "primaryKey": ["index"], "pandas_version": "1.4.0"},
+        "schema": {
+            "fields": fields,
+            "primaryKey": ["index"],
+            "pandas_version": "1.4.0",
+        },
         "data": data,
     }
 
 
 def with_nan(rows: Rows) -> Rows:
     return [
-        row | {"Spend Growth": math.nan if row["Spend Growth"] is None else row["Spend Growth"]}
+        row
+        | {
+            "Spend Growth": math.nan
+            if row["Spend Growth"] is None
+            else row["Spend Growth"]
+        }
         for row in rows
     ]
 
@@ -228,7 +244,9 @@ def sparse(rows: Rows) -> Rows:
 
 
 def sometimes(rows: Rows) -> Rows:
-    return [{"id": n, "x": {f"k{n % 20}": n} if n % 2 else None} for n in range(len(rows))]
+    return [
+        {"id": n, "x": {f"k{n % 20}": n} if n % 2 else None} for n in range(len(rows))
+    ]
 
 
 def offsets(rows: Rows) -> Rows:
@@ -240,7 +258,8 @@ def offsets(rows: Rows) -> Rows:
 
 def by_name(rows: Rows) -> dict[str, dict[str, Any]]:
     return {
-        name: {f"r{n}": v for n, v in column.items()} for name, column in by_column(rows).items()
+        name: {f"r{n}": v for n, v in column.items()}
+        for name, column in by_column(rows).items()
     }
 
 
@@ -260,16 +279,20 @@ class Wanted(NamedTuple):
     def dotted(self) -> Wanted:
         """Take objects apart into columns of their own, where a column holds nothing else."""
         return Wanted(
-            self.labels, list(chain.from_iterable(_apart(*column) for column in self.columns))
+            self.labels,
+            list(chain.from_iterable(_apart(*column) for column in self.columns)),
         )
 
 
-def _apart(name: str | None, values: list[Any]) -> Iterator[tuple[str | None, list[Any]]]:
+def _apart(
+    name: str | None, values: list[Any]
+) -> Iterator[tuple[str | None, list[Any]]]:
     objects = [value for value in values if value is not None]
     if any(objects) and all(isinstance(value, dict) for value in objects):
         for key in dict.fromkeys(chain.from_iterable(objects)):
             yield from _apart(
-                f"{name}.{key}", [None if value is None else value.get(key) for value in values]
+                f"{name}.{key}",
+                [None if value is None else value.get(key) for value in values],
             )
     else:
         yield name, values
@@ -277,14 +300,19 @@ def _apart(name: str | None, values: list[Any]) -> Iterator[tuple[str | None, li
 
 def records(document: Rows) -> Wanted:
     names = dict.fromkeys(chain.from_iterable(document))
-    return Wanted.of({name: [row.get(name) for row in document] for name in names}, len(document))
+    return Wanted.of(
+        {name: [row.get(name) for row in document] for name in names}, len(document)
+    )
 
 
 def columns(document: dict[str, dict[str, Any]]) -> Wanted:
     labels = list(dict.fromkeys(chain.from_iterable(document.values())))
     return Wanted(
         labels,
-        [(name, [column.get(label) for label in labels]) for name, column in document.items()],
+        [
+            (name, [column.get(label) for label in labels])
+            for name, column in document.items()
+        ],
     )
 
 
@@ -296,7 +324,8 @@ def split(document: dict[str, list[Any]]) -> Wanted:
     names, values = document["columns"], zip(*document["data"], strict=True)
     found = list(zip(names, map(list, values), strict=True))
     return Wanted(
-        [str(label) for label in document.get("index", range(len(document["data"])))], found
+        [str(label) for label in document.get("index", range(len(document["data"])))],
+        found,
     )
 
 
@@ -306,7 +335,9 @@ def index_keyed(document: dict[str, dict[str, Any]]) -> Wanted:
 
 def rows_of(document: list[list[Any]]) -> Wanted:
     found = enumerate(zip_longest(*document))
-    return Wanted.of({str(place): list(values) for place, values in found}, len(document))
+    return Wanted.of(
+        {str(place): list(values) for place, values in found}, len(document)
+    )
 
 
 def one_column(document: list[Any]) -> Wanted:
@@ -444,9 +475,13 @@ ARROW_OWN = {"polars", "pyarrow"}
 """Their tables are Arrow's; they are timed once, beside ours with pyarrow."""
 OF_RECORDS = PEERS
 FRAME_ONLY = {"DataFrame": data_frame}
-OF_LISTS = FRAME_ONLY | {"pyarrow": lambda body: optional("pyarrow").table(json.loads(body))}
+OF_LISTS = FRAME_ONLY | {
+    "pyarrow": lambda body: optional("pyarrow").table(json.loads(body))
+}
 OF_SPLIT = {"DataFrame": lambda body: pd.DataFrame(**json.loads(body))}
-OF_INDEX = {"DataFrame": lambda body: pd.DataFrame.from_dict(json.loads(body), orient="index")}
+OF_INDEX = {
+    "DataFrame": lambda body: pd.DataFrame.from_dict(json.loads(body), orient="index")
+}
 OF_DATA = {"DataFrame": lambda body: pd.DataFrame(json.loads(body)["data"])}
 
 
@@ -497,7 +532,9 @@ SHAPES: dict[str, Shape] = {
         nested, lambda document: records(document).dotted(), targets=Targets(0.22)
     ),
     "column lists": Shape(
-        lambda rows: {name: [row[name] for row in rows] for name in COLUMNS}, lists, peers=OF_LISTS
+        lambda rows: {name: [row[name] for row in rows] for name in COLUMNS},
+        lists,
+        peers=OF_LISTS,
     ),
     "index-keyed": Shape(
         lambda rows: {str(number): row for number, row in enumerate(rows)},
@@ -514,7 +551,9 @@ SHAPES: dict[str, Shape] = {
     ),
     "table schema": Shape(table_schema, table_data, read_json("table"), OF_DATA),
     "records by date": Shape(by_date),
-    "compact records": Shape(list, dump=functools.partial(json.dumps, separators=(",", ":"))),
+    "compact records": Shape(
+        list, dump=functools.partial(json.dumps, separators=(",", ":"))
+    ),
     "indented records": Shape(list, dump=functools.partial(json.dumps, indent=1)),
     "NaN in records": Shape(with_nan),
     "ragged records": Shape(
@@ -542,11 +581,13 @@ ODD: dict[str, Shape] = {
     "halves of pairs": Shape(lambda rows: [row | {"Note": "\ud800"} for row in rows]),
     "mixed values": Shape(
         lambda rows: [
-            {"x": n if n % 2 else str(n), "y": {"z": n} if n % 3 else n} for n in range(len(rows))
+            {"x": n if n % 2 else str(n), "y": {"z": n} if n % 3 else n}
+            for n in range(len(rows))
         ]
     ),
     "short rows": Shape(
-        lambda rows: [[*row.values()][: n % 7 + 1] for n, row in enumerate(rows)], rows_of
+        lambda rows: [[*row.values()][: n % 7 + 1] for n, row in enumerate(rows)],
+        rows_of,
     ),
     "many columns": Shape(
         lambda rows: [{f"c{n}": n * 0.1 for n in range(300)} for _ in rows[::10]]
@@ -568,7 +609,9 @@ def ragged(rows: Rows) -> Rows:
 
 
 def gapped(rows: Rows) -> dict[str, dict[str, Any]]:
-    columns = {name: {str(n): row[name] for n, row in enumerate(rows)} for name in rows[0]}
+    columns = {
+        name: {str(n): row[name] for n, row in enumerate(rows)} for name in rows[0]
+    }
     return {
         name: {n: v for n, v in column.items() if (int(n) + at) % 5}
         for at, (name, column) in enumerate(columns.items())
@@ -587,20 +630,29 @@ def dump_lines(rows: Rows, **options: Any) -> str:
 OUTLINES: dict[str, Shape] = {
     "records": Shape(list),
     "ragged records": Shape(ragged),
-    "nested records": Shape(lambda rows: [{"id": n, "in": row} for n, row in enumerate(rows)]),
+    "nested records": Shape(
+        lambda rows: [{"id": n, "in": row} for n, row in enumerate(rows)]
+    ),
     "rows": Shape(lambda rows: [list(row.values()) for row in rows], rows_of),
     "ragged rows": Shape(
-        lambda rows: [[*row.values()][: n % 60 + 1] for n, row in enumerate(rows)], rows_of
+        lambda rows: [[*row.values()][: n % 60 + 1] for n, row in enumerate(rows)],
+        rows_of,
     ),
     "columns": Shape(numbered, columns),
     "gapped columns": Shape(gapped, columns),
     "named columns": Shape(
-        lambda rows: {k: {f"r{n}": v for n, v in c.items()} for k, c in numbered(rows).items()},
+        lambda rows: {
+            k: {f"r{n}": v for n, v in c.items()} for k, c in numbered(rows).items()
+        },
         columns,
     ),
-    "lists": Shape(lambda rows: {name: [row[name] for row in rows] for name in rows[0]}, lists),
+    "lists": Shape(
+        lambda rows: {name: [row[name] for row in rows] for name in rows[0]}, lists
+    ),
     "index": Shape(
-        lambda rows: {str(n): row for n, row in enumerate(rows)}, index_keyed, read_json("index")
+        lambda rows: {str(n): row for n, row in enumerate(rows)},
+        index_keyed,
+        read_json("index"),
     ),
     "split": Shape(by_position, split, read_json("split")),
     "values": Shape(lambda rows: [row["c0"] for row in rows], one_column),
@@ -627,11 +679,17 @@ CELLS: dict[str, Callable[[int], Any]] = {
     "long texts": lambda n: f"{n} lorem ipsum" * 20,
     "dates": lambda n: (dt.date(1990, 1, 1) + dt.timedelta(n % 12000)).isoformat(),
     "times": lambda n: (dt.datetime(2020, 1, 1) + dt.timedelta(seconds=n)).isoformat(),  # noqa: DTZ001
-    "milliseconds": lambda n: f"2024-01-01T00:{n // 60 % 60:02}:{n % 60:02}.{n % 1000:03}",
+    "milliseconds": lambda n: (
+        f"2024-01-01T00:{n // 60 % 60:02}:{n % 60:02}.{n % 1000:03}"
+    ),
     "nanoseconds": lambda n: f"2024-01-01T00:{n // 60 % 60:02}:{n % 60:02}.{n:09}",
-    "offsets": lambda n: f"2024-01-01T00:{n // 60 % 60:02}:{n % 60:02}" + ("Z", "+05:30")[n % 2],
+    "offsets": lambda n: (
+        f"2024-01-01T00:{n // 60 % 60:02}:{n % 60:02}" + ("Z", "+05:30")[n % 2]
+    ),
     "dates and words": lambda n: (
-        "n/a" if n % 100 == 99 else (dt.date(1990, 1, 1) + dt.timedelta(n % 12000)).isoformat()
+        "n/a"
+        if n % 100 == 99
+        else (dt.date(1990, 1, 1) + dt.timedelta(n % 12000)).isoformat()
     ),
     "truths": lambda n: n % 3 == 0,
     "nulls": lambda _: None,
@@ -667,7 +725,9 @@ def odd_shape(name: str) -> Shape:
 
     def rows(some: Rows) -> Rows:
         count = min(len(some), MOST_CELLS // len(cells))
-        return [{f"c{at}": cell(n) for at, cell in enumerate(cells)} for n in range(count)]
+        return [
+            {f"c{at}": cell(n) for at, cell in enumerate(cells)} for n in range(count)
+        ]
 
     shape = OUTLINES[outline]
     return shape._replace(document=lambda some: shape.document(rows(some)))
@@ -720,7 +780,9 @@ def timed(name: str, path: str) -> dict[str, Any]:
     found: dict[str, Any] = {"wrong": wrong} if wrong else {}
     peers: dict[str, Side] = {}
     for peer, reader in shape.peers.items():
-        if peer in ARROW_OWN and (optional("pyarrow") is None or optional(peer) is None):
+        if peer in ARROW_OWN and (
+            optional("pyarrow") is None or optional(peer) is None
+        ):
             continue
         try:
             result = reader(body_of(reply))
@@ -743,7 +805,9 @@ def timed(name: str, path: str) -> dict[str, Any]:
     return found | medians(sides, peers)
 
 
-def read_body(reader: Reader, reply: bytes, unwrap: Callable[[bytes], str] = body_of) -> Any:
+def read_body(
+    reader: Reader, reply: bytes, unwrap: Callable[[bytes], str] = body_of
+) -> Any:
     return reader(unwrap(reply))
 
 
@@ -763,18 +827,24 @@ def odd(name: str, count: int) -> dict[str, Any]:
     """
     shape = odd_shape(name)
     document = shape.document(table(count))
-    wanted = shape.wanted(json.loads(json.dumps(document), parse_constant=lambda _: None))
+    wanted = shape.wanted(
+        json.loads(json.dumps(document), parse_constant=lambda _: None)
+    )
     found: dict[str, Any] = {}
     for way, (is_ascii, wrap, unwrap) in WAYS.items():
         body = shape.dump(document, ensure_ascii=is_ascii)
-        if (shape.lines and way != "raw") or (not is_ascii and body != replace_surrogates(body)):
+        if (shape.lines and way != "raw") or (
+            not is_ascii and body != replace_surrogates(body)
+        ):
             continue
         reply = wrap(body)
         if wrong := mistake(reply, wanted, lines=shape.lines) and mistake(
             reply, wanted.dotted(), lines=shape.lines
         ):
             return {"wrong": f"{way}: {wrong}"}
-        sides: dict[str, Side] = {"ours": functools.partial(jf.to_frame, reply, lines=shape.lines)}
+        sides: dict[str, Side] = {
+            "ours": functools.partial(jf.to_frame, reply, lines=shape.lines)
+        }
         for reader in (
             shape.base,
             data_frame,
@@ -783,14 +853,20 @@ def odd(name: str, count: int) -> dict[str, Any]:
             with contextlib.suppress(ValueError):
                 sides["base"]()
                 break
-        has_objects = isinstance(document, list) and wanted.dotted().columns != wanted.columns
+        has_objects = (
+            isinstance(document, list) and wanted.dotted().columns != wanted.columns
+        )
         peers = (
             {NORMALIZE: functools.partial(read_body, normalize, reply, unwrap)}
             if has_objects
             else {}
         )
         taken = medians(sides, peers)
-        found = {"MB": len(reply) / 1e6, "base": taken["base"]} | found | {way: taken["ours"]}
+        found = (
+            {"MB": len(reply) / 1e6, "base": taken["base"]}
+            | found
+            | {way: taken["ours"]}
+        )
         if has_objects:
             found[NORMALIZE] = taken["ours"] / taken[NORMALIZE]
     return found
@@ -906,7 +982,11 @@ def asked(what: str, *arguments: Any, pyarrow: bool = True) -> Any:
     code = f"import sys; {absent}from tests.benchmarks import frames; frames.job()"
     line = json.dumps([what, *arguments])
     done = subprocess.run(
-        [sys.executable, "-c", code], input=line, stdout=subprocess.PIPE, text=True, check=True
+        [sys.executable, "-c", code],
+        input=line,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
     )
     return json.loads(done.stdout)
 
@@ -948,7 +1028,9 @@ EDGES: dict[str, Edge] = {
     "large integers in a list": of("[9007199254740993, null, 18446744073709551616]"),
     # Floats
     "0.1 + 0.2": of("0.30000000000000004", "0.1"),
-    "seventeen digits": of("22026.465794806718", "4.5399929762484854e-05", "1234567.8901234567"),
+    "seventeen digits": of(
+        "22026.465794806718", "4.5399929762484854e-05", "1234567.8901234567"
+    ),
     "seventeen digits beside null": of("0.12345678901234568", "null"),
     "more digits than a float has": of(
         "0.1000000000000000055511151231257827", "3.141592653589793238462643"
@@ -985,31 +1067,45 @@ EDGES: dict[str, Edge] = {
     "dates": of('"2024-02-29"', "null", name="Date"),
     "dates beyond 2262": of('"9999-12-31"', '"2024-01-01"', name="date"),
     "dates of the year 1": of('"0001-01-01"', '"1066-10-14"', name="date"),
-    "offsets": of('"2024-01-01T10:00:00+05:30"', '"2024-01-01T10:00:00Z"', name="created_at"),
-    "offsets and none": of('"2024-01-01T10:00:00Z"', '"2024-01-01T10:00:00"', name="created_at"),
+    "offsets": of(
+        '"2024-01-01T10:00:00+05:30"', '"2024-01-01T10:00:00Z"', name="created_at"
+    ),
+    "offsets and none": of(
+        '"2024-01-01T10:00:00Z"', '"2024-01-01T10:00:00"', name="created_at"
+    ),
     "nanoseconds": of('"2024-01-01T10:00:00.123456789"', name="start_time"),
     "a day that does not exist": of('"2023-02-29"', '"2024-01-01"', name="date"),
     "a leap second": of('"2016-12-31T23:59:60"', name="date"),
     "months": of('"2024-01"', '"2024-02"', name="date"),
     "days written the other way": of('"01/02/2024"', '"13/02/2024"', name="date"),
     "an integer named date": of("20240101", "20240102", name="date"),
-    "a large integer named modified": of("1700000000000", "1700000000001", name="modified"),
+    "a large integer named modified": of(
+        "1700000000000", "1700000000001", name="modified"
+    ),
     "a word named modified": of('"today"', '"now"', name="modified"),
     "a fraction named timestamp": of("1700000000.25", name="timestamp"),
     # Names
     "a key that stands twice": Edge('[{"x": 1, "x": 2}]'),
-    "columns of one name": of_split('{"columns": ["a", "a", "b"], "data": [[1, 2, 3], [4, 5, 6]]}'),
+    "columns of one name": of_split(
+        '{"columns": ["a", "a", "b"], "data": [[1, 2, 3], [4, 5, 6]]}'
+    ),
     "columns without a name": of_split(
         '{"columns": ["", "", "b"], "index": [0], "data": [[1, "x", null]]}'
     ),
-    "names like numbers and dates": Edge('[{"007": 1, "1.0": 2, "2024-01-01": 3, "": 4}]'),
+    "names like numbers and dates": Edge(
+        '[{"007": 1, "1.0": 2, "2024-01-01": 3, "": 4}]'
+    ),
     # Rows
     "late keys": Edge('[{"a": 1}, {}, {"b": 9007199254740993, "a": null}, {"c": "x"}]'),
     "objects in rows": Edge(
         '[{"a": {"x": 1, "y": {"z": 0.1}}}, {"a": null}, {"a": {"y": {"z": null, "w": "07"}}}]'
     ),
-    "objects and other values": Edge('[{"a": {"x": 1}}, {"a": 5}, {"a": [null, {"x": -0.0}]}]'),
-    "lists of lists in rows": Edge('[{"a": [1, [2, [null]]], "b": []}, {"a": [], "b": [{}]}]'),
+    "objects and other values": Edge(
+        '[{"a": {"x": 1}}, {"a": 5}, {"a": [null, {"x": -0.0}]}]'
+    ),
+    "lists of lists in rows": Edge(
+        '[{"a": [1, [2, [null]]], "b": []}, {"a": [], "b": [{}]}]'
+    ),
     "rows without columns": Edge("[{}, {}]"),
     "nothing": Edge("[]"),
     # Other shapes
@@ -1040,7 +1136,10 @@ def print_times(files: Mapping[str, Path], *, pyarrow: bool) -> bool:
     for name, path in files.items():
         got = asked("timed", name, str(path), pyarrow=pyarrow)
         base, targets = got["base"], SHAPES[name].targets
-        shown = [_shown(got.get("ours")), f"{targets.best if pyarrow else targets.plain:.2f}"]
+        shown = [
+            _shown(got.get("ours")),
+            f"{targets.best if pyarrow else targets.plain:.2f}",
+        ]
         line = f"{name:18}{path.stat().st_size / 1e6:7.2f}{base:9.1f} ms{shown[0]:>7}{shown[1]:>8}"
         line += "".join(f"{_shown(got.get(peer)):>11}" for peer in peers)
         if "wrong" in got:
@@ -1052,7 +1151,10 @@ def print_times(files: Mapping[str, Path], *, pyarrow: bool) -> bool:
 
 def print_odd(names: Iterable[str], *, pyarrow: bool) -> bool:
     """Print the table, and say whether all that was read is right."""
-    print(f"{'odd':44}{'MB':>7}{'base':>12}" + "".join(f"{way:>11}" for way in [*WAYS, NORMALIZE]))
+    print(
+        f"{'odd':44}{'MB':>7}{'base':>12}"
+        + "".join(f"{way:>11}" for way in [*WAYS, NORMALIZE])
+    )
     right = True
     for name in names:
         got = asked("odd", name, MANY_ROWS, pyarrow=pyarrow)
@@ -1095,7 +1197,9 @@ def print_peaks(files: Mapping[str, Path], *, pyarrow: bool) -> None:
             continue
         line = f"{name:18}"
         for kind in ("growth", "traced"):
-            line += f"{base[kind]:12.1f}{ours[kind]:12.1f}{ours[kind] / base[kind]:12.2f}"
+            line += (
+                f"{base[kind]:12.1f}{ours[kind]:12.1f}{ours[kind] / base[kind]:12.2f}"
+            )
         print(line + (target if name == "records" else ""), flush=True)
 
 
@@ -1117,18 +1221,33 @@ def main(arguments: Iterable[str]) -> int:
         description="Compare to_frame with what a person would write instead."
     )
     parser.add_argument(
-        "tables", nargs="*", metavar="table", help=f"{', '.join(TABLES)}; all if none is named"
-    )
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} rows instead of {ROWS:,}")
-    parser.add_argument("--shape", default="", help="only the shapes with this in their names")
-    parser.add_argument(
-        "--draw", type=int, default=0, metavar="N", help="also N odd shapes that are drawn"
+        "tables",
+        nargs="*",
+        metavar="table",
+        help=f"{', '.join(TABLES)}; all if none is named",
     )
     parser.add_argument(
-        "--world", choices=["with", "without"], help="only with pyarrow, or only without it"
+        "--quick", action="store_true", help=f"{QUICK:,} rows instead of {ROWS:,}"
     )
     parser.add_argument(
-        "--peers", action="store_true", help="list the bodies that the others do not hold"
+        "--shape", default="", help="only the shapes with this in their names"
+    )
+    parser.add_argument(
+        "--draw",
+        type=int,
+        default=0,
+        metavar="N",
+        help="also N odd shapes that are drawn",
+    )
+    parser.add_argument(
+        "--world",
+        choices=["with", "without"],
+        help="only with pyarrow, or only without it",
+    )
+    parser.add_argument(
+        "--peers",
+        action="store_true",
+        help="list the bodies that the others do not hold",
     )
     asked_for = parser.parse_args(list(arguments))
     tables = asked_for.tables or TABLES
@@ -1137,12 +1256,18 @@ def main(arguments: Iterable[str]) -> int:
     shapes = {name: shape for name, shape in SHAPES.items() if asked_for.shape in name}
     odd_names = [name for name in SHAPES if SHAPES[name].rows is None] + [*ODD]
     odd_names += (
-        drawn(asked_for.draw) if asked_for.draw else [f"records of {kind}" for kind in CELLS]
+        drawn(asked_for.draw)
+        if asked_for.draw
+        else [f"records of {kind}" for kind in CELLS]
     )
-    odd_names = [name for name in odd_names if asked_for.shape in name] or [asked_for.shape]
+    odd_names = [name for name in odd_names if asked_for.shape in name] or [
+        asked_for.shape
+    ]
     right = True
     with tempfile.TemporaryDirectory(prefix="funcs-benchmark-") as folder:
-        files = {name: Path(folder) / f"{number}.json" for number, name in enumerate(shapes)}
+        files = {
+            name: Path(folder) / f"{number}.json" for number, name in enumerate(shapes)
+        }
         if set(tables) & {"time", "memory"}:
             for name, path in files.items():
                 count = shapes[name].rows or (QUICK if asked_for.quick else ROWS)

@@ -36,7 +36,10 @@ DAILY = {"PanelName": "Demo Card Panel", "Symbol": "NVRA US EQUITY", "PoPGrowth"
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "listing": (LIST, {}),
     "Get Panels": (RUN, {"FunctionName": "Get Panels", "Args": {}}),
-    "one symbol, daily, growth": (RUN, {"FunctionName": "Get Panel Daily", "Args": DAILY}),
+    "one symbol, daily, growth": (
+        RUN,
+        {"FunctionName": "Get Panel Daily", "Args": DAILY},
+    ),
 }
 _WIDTHS = (8, 10, 9, 8, 8, 6, 9, 14)
 HELLO = """
@@ -61,7 +64,9 @@ class Measured(NamedTuple):
     lost: int
 
 
-async def load(send: Callable[[int], Awaitable[bool]], clients: int, seconds: float) -> Measured:
+async def load(
+    send: Callable[[int], Awaitable[bool]], clients: int, seconds: float
+) -> Measured:
     """Let clients send one request after the other; `send` says whether the reply was right."""
     times: list[float] = []
     lost = 0
@@ -91,7 +96,9 @@ async def over_http(
 ) -> Measured:
     """Send over a connection a client, with as little of a client as can be."""
     parts = urlsplit(address)
-    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    )
     request = (
         f"{head}Authorization: Bearer {token}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
         + body
@@ -128,7 +135,10 @@ async def in_process(path: str, body: bytes, clients: int, seconds: float) -> Me
 
     from jupyter_funcs.service import embedded
 
-    headers = {"Authorization": f"Bearer {embedded().token}", "Content-Type": "application/json"}
+    headers = {
+        "Authorization": f"Bearer {embedded().token}",
+        "Content-Type": "application/json",
+    }
     transport = httpx.ASGITransport(embedded().app)
     async with httpx.AsyncClient(
         transport=transport, base_url="http://localhost", headers=headers
@@ -167,17 +177,33 @@ def measure(
     """Send from another process, so that the clients do not compute in the server's turn."""
     job = json.dumps([address, path, body.decode(), token, clients, seconds])
     command = [sys.executable, "-m", "tests.benchmarks.http", "load"]
-    done = subprocess.run(command, input=job, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, input=job, capture_output=True, text=True, check=True
+    )
     rate, milliseconds, lost = json.loads(done.stdout)
-    return Measured(rate, {int(percent): value for percent, value in milliseconds.items()}, lost)
+    return Measured(
+        rate, {int(percent): value for percent, value in milliseconds.items()}, lost
+    )
 
 
 def main(seconds: float) -> int:
     """Measure, and print the table; returns how many replies were lost."""
     lost = 0
-    titles = ("clients", "a second", "p50 ms", "p95", "p99", "lost", "/ hello", "/ in process")
+    titles = (
+        "clients",
+        "a second",
+        "p50 ms",
+        "p95",
+        "p99",
+        "lost",
+        "/ hello",
+        "/ in process",
+    )
     print(
-        " " * 28 + "".join(title.rjust(width) for title, width in zip(titles, _WIDTHS, strict=True))
+        " " * 28
+        + "".join(
+            title.rjust(width) for title, width in zip(titles, _WIDTHS, strict=True)
+        )
     )
 
     def row(name: str, clients: int, got: Measured, *ratios: float) -> None:
@@ -191,7 +217,9 @@ def main(seconds: float) -> int:
             str(got.lost),
             *(f"{ratio:.2f}" for ratio in ratios),
         )
-        line = "".join(cell.rjust(width) for cell, width in zip(cells, _WIDTHS, strict=False))
+        line = "".join(
+            cell.rjust(width) for cell, width in zip(cells, _WIDTHS, strict=False)
+        )
         print(name.ljust(28) + line, flush=True)
 
     serve = [sys.executable, "-m", "jupyter_funcs.cli.main", "serve", "--port", "0"]
@@ -210,7 +238,9 @@ def main(seconds: float) -> int:
         started([sys.executable, "-c", HELLO], r"running on (\S+)") as hello,
         started(serve, r"FUNCS_BASE_URL=(\S+)") as service,
     ):
-        token = subprocess.run(token_of, capture_output=True, text=True, check=True).stdout.strip()
+        token = subprocess.run(
+            token_of, capture_output=True, text=True, check=True
+        ).stdout.strip()
         for name, (path, body) in CASES.items():
             encoded = json.dumps(body).encode()
             for clients in CLIENTS:
@@ -234,7 +264,9 @@ if __name__ == "__main__":
         address, path, body, token, clients, seconds = json.load(sys.stdin)
         print(
             json.dumps(
-                asyncio.run(over_http(address, path, body.encode(), token, clients, seconds))
+                asyncio.run(
+                    over_http(address, path, body.encode(), token, clients, seconds)
+                )
             )
         )
     else:

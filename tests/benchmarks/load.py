@@ -61,7 +61,10 @@ def measured(python: str, folder: Path, extension: str, call: str) -> list[list[
     manager = KernelManager()
     argv = [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     manager._kernel_spec = KernelSpec(argv=argv, language="python", display_name="")
-    compiled = {"PYTHONPYCACHEPREFIX": str(folder / "compiled"), "PYTHONDONTWRITEBYTECODE": ""}
+    compiled = {
+        "PYTHONPYCACHEPREFIX": str(folder / "compiled"),
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
     paths = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONPATH": str(folder)}
     manager.start_kernel(env=os.environ | compiled | paths)
     client = manager.client()
@@ -91,7 +94,9 @@ def run(client: Any, code: str) -> list[float]:
 
     reply = client.execute_interactive(code, timeout=300, output_hook=hear)["content"]
     assert reply["status"] == "ok", "\n".join(reply["traceback"])
-    lines = [line for line in "".join(said).splitlines() if line.lstrip().startswith("[")]
+    lines = [
+        line for line in "".join(said).splitlines() if line.lstrip().startswith("[")
+    ]
     numbers: list[float] = ast.literal_eval(lines[-1].strip()) if lines else []
     return numbers
 
@@ -112,7 +117,9 @@ def main(python: str = sys.executable, kernels: str = "5") -> int:
         )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / f"{EMPTY}.py").write_text("def load_ipython_extension(ip):\n    pass\n")
+        (folder / f"{EMPTY}.py").write_text(
+            "def load_ipython_extension(ip):\n    pass\n"
+        )
         cases["empty, raw DuckDB"] = EMPTY, RAW.format(path=str(demo.spend_file()))
         for extension, call in cases.values():  # compiles the modules
             measured(python, folder, extension, call)
@@ -132,13 +139,17 @@ def main(python: str = sys.executable, kernels: str = "5") -> int:
     )
     for steps in medians.values():
         steps.append([sum(column) for column in zip(*steps, strict=True)])
-    for step, title in enumerate(("%load_ext", "the first frame or query", "both together")):
+    for step, title in enumerate(
+        ("%load_ext", "the first frame or query", "both together")
+    ):
         print(title)
         for case, steps in medians.items():
             clock, cpu, modules = steps[step]
             ratios = [
                 ours / theirs
-                for ours, theirs in zip(medians["jupyter_funcs"][step], steps[step], strict=True)
+                for ours, theirs in zip(
+                    medians["jupyter_funcs"][step], steps[step], strict=True
+                )
             ]
             print(
                 f"  {case:22}{clock:10,.1f}{cpu:10,.1f}{modules:8,.0f}   ours to it {ratios[0]:.3f}, {ratios[1]:.3f}"

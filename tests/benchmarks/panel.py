@@ -78,11 +78,19 @@ SUBJECTS: dict[str, tuple[list[str], dict[str, tuple[int, str, str]]]] = {
         {
             "open": (1, "", f"{PANEL}[data-state=empty] [data-jf=start-search]"),
             "open a form": (2, "", FILLED),
-            "run": (2, "[data-jf=run]", f'{PANEL}[data-run="1"][data-state=done] [role=gridcell]'),
+            "run": (
+                2,
+                "[data-jf=run]",
+                f'{PANEL}[data-run="1"][data-state=done] [role=gridcell]',
+            ),
             "(begin to scroll)": (2, GRID, f'{GRID} [aria-rowindex="45"]'),
             "page": (2, GRID, f'{GRID} [aria-rowindex="85"]'),
             "sort": (2, '[data-jf="sort:Spend"]', f'{GRID} [aria-sort="descending"]'),
-            "(open the picker)": (2, "[data-jf=picker]", '[data-jf="function:get_panel_fq"]'),
+            "(open the picker)": (
+                2,
+                "[data-jf=picker]",
+                '[data-jf="function:get_panel_fq"]',
+            ),
             "switch": (2, '[data-jf="function:get_panel_fq"]', FILLED),
         },
     ),
@@ -121,13 +129,18 @@ def interact(function: Any, values: dict[str, str]) -> w.Widget:
 
     def control(name: str, schema: dict[str, Any]) -> w.Widget:
         options = schema.get("enum") or schema.get("items", {}).get("enum")
-        return w.Dropdown(options=["", *options]) if options else w.Text(values.get(name, ""))
+        return (
+            w.Dropdown(options=["", *options])
+            if options
+            else w.Text(values.get(name, ""))
+        )
 
     def run(**given: Any) -> pd.DataFrame:
         return function(**{name: value for name, value in given.items() if value})
 
     controls = {
-        name: control(name, each) for name, each in function.json_schema()["properties"].items()
+        name: control(name, each)
+        for name, each in function.json_schema()["properties"].items()
     }
     return w.interactive(run, {"manual": True, "auto_display": True}, **controls)
 
@@ -139,7 +152,9 @@ class Wire:
         self.models = self.messages = self.bytes = self.beats = self.bundle = 0
         page.on(
             "websocket",
-            lambda socket: [socket.on(way, self._note) for way in ("framesent", "framereceived")],
+            lambda socket: [
+                socket.on(way, self._note) for way in ("framesent", "framereceived")
+            ],
         )
 
     def _note(self, frame: bytes | str) -> None:
@@ -156,7 +171,8 @@ class Wire:
         state, said = data.get("state", {}), data.get("content", {})
         self.beats += (is_beat := said.get("kind") == "hello" or "ok" in said)
         if is_beat and self.beats > self.models:
-            return  # the page asks every ten seconds, while somebody is at the panel, whether the kernel is there
+            # The page asks every ten seconds, while somebody is at the panel, whether the kernel is there.
+            return
         bundle = sum(
             len(json.dumps(state[name], ensure_ascii=False))
             for name in ("_esm", "_css")
@@ -174,7 +190,9 @@ def measure(
     """Return what each act costs, the bytes of script and style, and what many runs leave."""
     cells, acts = SUBJECTS[name]
     front.write(
-        f"{name}.ipynb", SETUP.format(paths=[before, ROOT] if name == "before" else [ROOT]), *cells
+        f"{name}.ipynb",
+        SETUP.format(paths=[before, ROOT] if name == "before" else [ROOT]),
+        *cells,
     )
     page = browser.new_page(viewport={"width": 1440, "height": 1400})
     page.set_default_timeout(120_000)
@@ -194,7 +212,11 @@ def measure(
     left = run_python(page, MANY) if name == "panel" else ""
     page.close()
     front.stop_kernels()
-    return {act: rounds[1:] for act, rounds in costs.items() if act[0] != "("}, wire.bundle, left
+    return (
+        {act: rounds[1:] for act, rounds in costs.items() if act[0] != "("},
+        wire.bundle,
+        left,
+    )
 
 
 def print_page(before: str | None) -> list[str]:
@@ -218,7 +240,9 @@ def print_page(before: str | None) -> list[str]:
                 print(
                     f"{name + ': ' + act:26}{messages:10}{most:>8}{size:8.1f}{largest:>8}{models:8}{took:8.0f}"
                 )
-                over += [act] * (name == "panel" and (messages > most or size > largest))
+                over += [act] * (
+                    name == "panel" and (messages > most or size > largest)
+                )
             if name == "panel":
                 print(
                     f"{'panel: script and style':44}{bundle / 1000:8.1f}{BUNDLE:8}\npanel: {left}"
@@ -245,7 +269,9 @@ def made(rows: int) -> pd.DataFrame:
 
 
 def page_of(sort: Any = (), filters: Any = (), find: str = "", at: int = 0) -> Any:
-    return lambda table: table.page(TableQuery([*sort], [*filters], find), at, at + 40, range(8))
+    return lambda table: table.page(
+        TableQuery([*sort], [*filters], find), at, at + 40, range(8)
+    )
 
 
 def pivot_of(how: Any) -> Any:
@@ -253,7 +279,9 @@ def pivot_of(how: Any) -> Any:
 
 
 def pivot_table(how: str) -> Any:
-    return lambda frame: frame.pivot_table("Spend", "Region", columns="Brand", aggfunc=how)
+    return lambda frame: frame.pivot_table(
+        "Spend", "Region", columns="Brand", aggfunc=how
+    )
 
 
 # What is done, the most milliseconds for 1,000,000 rows, and how pandas does it.
@@ -305,11 +333,17 @@ def print_table(rows: int) -> list[str]:
     tables = [
         TableView(frame) for _ in range(ROUNDS)
     ]  # a column is new at its first use, as it is to a person
-    print(f"\n{f'{rows:,} rows, in the kernel':26}{'ms':>10}{'target':>8}{'pandas':>8}{'ratio':>8}")
+    print(
+        f"\n{f'{rows:,} rows, in the kernel':26}{'ms':>10}{'target':>8}{'pandas':>8}{'ratio':>8}"
+    )
     for name, most, do, plain in STEPS:
-        took = statistics.median(timeit(partial(do, table), number=1) * 1000 for table in tables)
+        took = statistics.median(
+            timeit(partial(do, table), number=1) * 1000 for table in tables
+        )
         beside = (
-            statistics.median(timeit(partial(plain, frame), number=1) * 1000 for _ in tables)
+            statistics.median(
+                timeit(partial(plain, frame), number=1) * 1000 for _ in tables
+            )
             if plain
             else None
         )

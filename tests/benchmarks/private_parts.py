@@ -80,10 +80,14 @@ def reading(*, bounds: bool) -> float:
     return time.perf_counter() - began
 
 
-def compared(title: str, with_it: Callable[[], float], without: Callable[[], float]) -> None:
+def compared(
+    title: str, with_it: Callable[[], float], without: Callable[[], float]
+) -> None:
     """Print the medians of both, and how many times as long it takes without."""
     pairs = [(with_it(), without()) for _ in range(ROUNDS)]
-    with_them, without_them = (statistics.median(column) for column in zip(*pairs, strict=True))
+    with_them, without_them = (
+        statistics.median(column) for column in zip(*pairs, strict=True)
+    )
     milliseconds = f"{with_them * 1000:10,.1f} ms{without_them * 1000:12,.1f} ms"
     print(f"{title:52}{milliseconds}{without_them / with_them:10.1f} x", flush=True)
 

@@ -75,7 +75,10 @@ class Examples:
                 return [self.of(schema.get("items"), depth + 1) for _ in range(ITEMS)]
             case "object":
                 properties = only(dict, schema.get("properties"))
-                return {str(name): self.of(inner, depth + 1) for name, inner in properties.items()}
+                return {
+                    str(name): self.of(inner, depth + 1)
+                    for name, inner in properties.items()
+                }
         self._values += 1
         return _value_of(schema, self._values)
 
@@ -85,11 +88,18 @@ class Examples:
         if depth > DEEPEST:
             return schema
         for word in ("anyOf", "oneOf"):
-            if alternatives := [self.resolved(part) for part in only(list, schema.get(word))]:
+            if alternatives := [
+                self.resolved(part) for part in only(list, schema.get(word))
+            ]:
                 usable = [part for part in alternatives if part.get("type") != "null"]
                 rest = {key: value for key, value in schema.items() if key != word}
-                schema = {**rest, **self._merged((usable or alternatives)[0], depth + 1)}
-        parts = [self._merged(part, depth + 1) for part in only(list, schema.get("allOf"))]
+                schema = {
+                    **rest,
+                    **self._merged((usable or alternatives)[0], depth + 1),
+                }
+        parts = [
+            self._merged(part, depth + 1) for part in only(list, schema.get("allOf"))
+        ]
         properties: dict[str, Any] = {}
         for part in [*parts, schema]:
             properties |= only(dict, part.get("properties"))
@@ -131,7 +141,11 @@ def operations(
         code = next((code for code in replies if str(code).startswith("2")), "default")
         content = only(dict, examples.resolved(replies.get(code)).get("content"))
         schema = next(
-            (only(dict, about).get("schema") for kind, about in content.items() if "json" in kind),
+            (
+                only(dict, about).get("schema")
+                for kind, about in content.items()
+                if "json" in kind
+            ),
             None,
         )
         if schema is not None:
@@ -141,7 +155,11 @@ def operations(
 def lists(value: Any, depth: int = 0) -> list[list[dict[str, Any]]]:
     """Return the lists of objects in the first three depths of a reply."""
     if isinstance(value, list):
-        return [value] if value and all(isinstance(item, dict) and item for item in value) else []
+        return (
+            [value]
+            if value and all(isinstance(item, dict) and item for item in value)
+            else []
+        )
     if not isinstance(value, dict) or depth == ITEMS:
         return []
     return [rows for inner in value.values() for rows in lists(inner, depth + 1)]
@@ -152,7 +170,9 @@ def has_rows(frame: pd.DataFrame, rows: list[dict[str, Any]]) -> bool:
     if len(frame) != len(rows):
         return False
     plain = [
-        name for name, value in rows[0].items() if isinstance(value, (int, str)) and name in frame
+        name
+        for name, value in rows[0].items()
+        if isinstance(value, (int, str)) and name in frame
     ]
     if not plain:
         return True  # objects of objects only: their columns have dotted names
@@ -165,8 +185,14 @@ def has_rows(frame: pd.DataFrame, rows: list[dict[str, Any]]) -> bool:
 def outcomes(path: Path) -> Iterator[Outcome]:
     """Run the operations of a document, and yield what became of their replies."""
     text = path.read_bytes()
-    document = json.loads(text) if text.lstrip()[:1] == b"{" else yaml.load(text, yaml.CSafeLoader)
-    if not isinstance(document, dict) or not str(document.get("openapi", "")).startswith("3"):
+    document = (
+        json.loads(text)
+        if text.lstrip()[:1] == b"{"
+        else yaml.load(text, yaml.CSafeLoader)
+    )
+    if not isinstance(document, dict) or not str(
+        document.get("openapi", "")
+    ).startswith("3"):
         return
     examples = Examples(document)
     replies = {}
@@ -195,7 +221,9 @@ def outcomes(path: Path) -> Iterator[Outcome]:
             try:
                 frame = function.with_options(validate=False, cache=False)(**required)
             except jf.FuncsError as error:
-                yield Outcome(operation_name, example, is_found=False, problem=str(error))
+                yield Outcome(
+                    operation_name, example, is_found=False, problem=str(error)
+                )
                 continue
             yield Outcome(
                 operation_name,
@@ -211,14 +239,18 @@ def chosen(folder: Path, most: int) -> list[Path]:
     random.Random(7).shuffle(files)
     publishers: dict[str, Path] = {}
     for file in files:
-        publishers.setdefault("".join(char for char in file.stem if char.isalpha()), file)
+        publishers.setdefault(
+            "".join(char for char in file.stem if char.isalpha()), file
+        )
     return list(publishers.values())[:most]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--most", type=int, default=300, help="documents")
-    parser.add_argument("--show", type=int, default=0, help="replies whose rows were not found")
+    parser.add_argument(
+        "--show", type=int, default=0, help="replies whose rows were not found"
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     counts: Counter[str] = Counter()
@@ -235,7 +267,9 @@ def main() -> None:
         missed += [(path.name, outcome) for outcome in results if not outcome.is_found]
     for what, count in counts.items():
         print(f"{what:40} {count:8,}")
-    print(f"{'share':40} {counts['rows found'] / max(counts['list operations'], 1):8.1%}")
+    print(
+        f"{'share':40} {counts['rows found'] / max(counts['list operations'], 1):8.1%}"
+    )
     for name, outcome in missed[: options.show]:
         print(
             f"\n{name} {outcome.operation}\n  {json.dumps(outcome.example)[:300]}\n  {outcome.problem[:300]}"

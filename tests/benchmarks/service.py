@@ -111,7 +111,9 @@ class Measured(NamedTuple):
 
 
 def medians(
-    times: int, *sides: Callable[[], object], clock: Callable[[], float] = time.perf_counter
+    times: int,
+    *sides: Callable[[], object],
+    clock: Callable[[], float] = time.perf_counter,
 ) -> list[float]:
     """Run all sides in turn and return the median of each, in milliseconds; the first round does not count."""
     taken: list[list[float]] = [[] for _ in sides]
@@ -130,19 +132,28 @@ def demo_engine() -> DuckDBEngine:
 def fetched(engine: DuckDBEngine, symbol: str = SYMBOL) -> Rows:
     """Run Get Panel Daily with growth as the service does, from the arguments to the records."""
     call = engine.call()
-    return call.fetch(card_functions.get_panel_daily(call, PANEL, symbol, PoPGrowth="Yes"))
+    return call.fetch(
+        card_functions.get_panel_daily(call, PANEL, symbol, PoPGrowth="Yes")
+    )
 
 
 def quarters(engine: DuckDBEngine) -> Any:
     call = engine.call()
-    return card_functions.get_panel_fq(call, PANEL, SYMBOL, PoPGrowth="Yes", PeriodToDate="Yes")
+    return card_functions.get_panel_fq(
+        call, PANEL, SYMBOL, PoPGrowth="Yes", PeriodToDate="Yes"
+    )
 
 
 class Raw:
     """DuckDB with nothing around it: a connection kept open, a cursor a query, records as dictionaries."""
 
     def __init__(
-        self, path: Path, *, tuned: bool = False, panel: str = PANEL, symbol: str = SYMBOL
+        self,
+        path: Path,
+        *,
+        tuned: bool = False,
+        panel: str = PANEL,
+        symbol: str = SYMBOL,
     ) -> None:
         self._values = {"panel": panel, "symbol": symbol}
         self._con = duckdb.connect()
@@ -198,7 +209,11 @@ def fq() -> list[Measured]:
     )
     return [
         Measured(
-            "quarters, to date, growth", whole, "raw DuckDB SQL, given the quarters", peer, 1.3
+            "quarters, to date, growth",
+            whole,
+            "raw DuckDB SQL, given the quarters",
+            peer,
+            1.3,
         ),
         Measured(
             "the same without finding the quarters",
@@ -233,19 +248,30 @@ assert len(daily(PanelName="Demo Card Panel", Symbol="BKQU US EQUITY", PoPGrowth
     listing = "import jupyter_funcs as jf; assert jf.connect().names"
     count = f"import sys; {listing}; print(len(sys.modules))"
     modules = int(
-        subprocess.run([sys.executable, "-c", count], check=True, capture_output=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", count], check=True, capture_output=True
+        ).stdout
     )
     sides = ours, theirs, called, theirs.replace("con.fetchall()", "con.df()"), listing
     with tempfile.TemporaryDirectory() as compiled:
         # The first round compiles all modules, as pip does: what a clone's processes compile again isn't measured.
-        env = os.environ | {"PYTHONPYCACHEPREFIX": compiled, "PYTHONDONTWRITEBYTECODE": ""}
+        env = os.environ | {
+            "PYTHONPYCACHEPREFIX": compiled,
+            "PYTHONDONTWRITEBYTECODE": "",
+        }
 
         def run(code: str) -> Callable[[], object]:
-            return lambda: subprocess.run([sys.executable, "-c", code], check=True, env=env)
+            return lambda: subprocess.run(
+                [sys.executable, "-c", code], check=True, env=env
+            )
 
-        first, peer, whole, frame, shown = medians(7, *map(run, sides), clock=_processor_seconds)
+        first, peer, whole, frame, shown = medians(
+            7, *map(run, sides), clock=_processor_seconds
+        )
     return [
-        Measured("a process: start, ask, end (processor)", first, "raw DuckDB SQL", peer, 1.5),
+        Measured(
+            "a process: start, ask, end (processor)", first, "raw DuckDB SQL", peer, 1.5
+        ),
         Measured(
             "a process: connect, run, frame (processor)",
             whole,
@@ -315,12 +341,15 @@ def rows() -> list[Measured]:
     with tempfile.TemporaryDirectory(prefix="funcs-benchmark-") as folder:
         files = {copies: Path(folder) / f"{copies}.parquet" for copies in (1, 10)}
         fewer, more = (
-            f"{generate(path, copies) / 1e6:.1f} million rows" for copies, path in files.items()
+            f"{generate(path, copies) / 1e6:.1f} million rows"
+            for copies, path in files.items()
         )
         small, large = (engine_over(path) for path in files.values())
         symbol = f"{SYMBOL} 0"
         assert fetched(small, symbol) == fetched(large, symbol) != []
-        ours, theirs = medians(80, lambda: fetched(large, symbol), lambda: fetched(small, symbol))
+        ours, theirs = medians(
+            80, lambda: fetched(large, symbol), lambda: fetched(small, symbol)
+        )
         for engine in (small, large):
             engine.close()
     return [Measured(f"daily, of {more}", ours, fewer, theirs, 1.5)]
@@ -362,7 +391,9 @@ def own() -> list[Measured]:
 def _own(millions: int) -> Measured:
     with tempfile.TemporaryDirectory(prefix="funcs-benchmark-") as folder:
         path, config = Path(folder) / "own.parquet", Path(folder) / "service.toml"
-        duckdb.sql(OWN_ROWS.format(symbols=millions * 1_000_000 // (1460 * 8), path=path))
+        duckdb.sql(
+            OWN_ROWS.format(symbols=millions * 1_000_000 // (1460 * 8), path=path)
+        )
         config.write_text(OWN_CONFIGURATION.format(path=path), encoding="utf-8")
         read = settings.load(config)
         assert read.data
@@ -383,7 +414,9 @@ def _own(millions: int) -> Measured:
 
         def ours() -> Rows:
             call = engine.call()
-            return call.fetch(card_functions.get_panel_daily(call, panel, symbol, PoPGrowth="Yes"))
+            return call.fetch(
+                card_functions.get_panel_daily(call, panel, symbol, PoPGrowth="Yes")
+            )
 
         def theirs() -> Rows:
             return raw(sql)
@@ -392,7 +425,11 @@ def _own(millions: int) -> Measured:
         first, second = medians(40, ours, theirs)
         engine.close()
     return Measured(
-        f"own data of {millions} million rows, daily, growth", first, "raw DuckDB SQL", second, 1.5
+        f"own data of {millions} million rows, daily, growth",
+        first,
+        "raw DuckDB SQL",
+        second,
+        1.5,
     )
 
 
@@ -402,8 +439,12 @@ def engine_over(path: Path) -> DuckDBEngine:
 
 def generate(path: Path, copies: int) -> int:
     """Write the card spend of 19 companies as many times over, sorted as the demo's; return the number of rows."""
-    profiles = [profile for profile in companies.PROFILES if profile.company.symbol == SYMBOL]
-    profiles += [profile for profile in companies.PROFILES if profile.company.symbol != SYMBOL][:18]
+    profiles = [
+        profile for profile in companies.PROFILES if profile.company.symbol == SYMBOL
+    ]
+    profiles += [
+        profile for profile in companies.PROFILES if profile.company.symbol != SYMBOL
+    ][:18]
     symbols = sorted(
         (f"{profile.company.symbol} {copy}", copy, profile)
         for profile in profiles
@@ -413,12 +454,15 @@ def generate(path: Path, copies: int) -> int:
     with pq.ParquetWriter(path, synthesis._CARDS, compression="snappy") as writer:
         for panel, name in enumerate(companies.PANELS):
             spend = {
-                profile.company.symbol: synthesis.card_spend(panel, profile) for profile in profiles
+                profile.company.symbol: synthesis.card_spend(panel, profile)
+                for profile in profiles
             }
             for symbol, copy, profile in symbols:
                 own = dict(spend[profile.company.symbol])
                 own["spend_cents"] = own["spend_cents"] + copy
-                renamed = profile._replace(company=profile.company._replace(symbol=symbol))
+                renamed = profile._replace(
+                    company=profile.company._replace(symbol=symbol)
+                )
                 table = synthesis._cards_table(name.name, renamed, own)
                 writer.write_table(table, row_group_size=synthesis._ROWS_PER_GROUP)
                 count += len(table)
@@ -450,7 +494,9 @@ def engines() -> list[Measured]:
         ):
             with start(stored) as url:
                 cards = Cards.parquet(stored)._replace(files=(), table=table)
-                engine = RemoteEngine(url, companies.reference(), lambda cards=cards: cards)  # type: ignore[misc]
+                engine = RemoteEngine(
+                    url, companies.reference(), lambda cards=cards: cards
+                )  # type: ignore[misc]
                 measured += _measured_on(name, engine, ".".join(table))
                 engine.close()
     return measured
@@ -485,9 +531,13 @@ def _measured_on(name: str, engine: RemoteEngine, table: str) -> list[Measured]:
         return f"DATE '{value}'" if isinstance(value, date) else f"'{value}'"
 
     given = quarters(engine).tables["periods"]
-    rows = ", ".join(f"({', '.join(map(cell, row.values()))})" for row in given.to_pylist())
+    rows = ", ".join(
+        f"({', '.join(map(cell, row.values()))})" for row in given.to_pylist()
+    )
     names = given.column_names
-    kinds = zip(names, ("String", "Bool", "Date32", "Date32", "Bool", "String"), strict=True)
+    kinds = zip(
+        names, ("String", "Bool", "Date32", "Date32", "Bool", "String"), strict=True
+    )
     is_clickhouse = name == "ClickHouse"
     periods = f"(VALUES {rows}) AS given({', '.join(names)})"
     if is_clickhouse:
@@ -515,7 +565,9 @@ def _measured_on(name: str, engine: RemoteEngine, table: str) -> list[Measured]:
     for part, sql in asked.items():
         assert len(ours[part]()) == len(written(sql)) > 0
         first, second = medians(20, ours[part], partial(written, sql))
-        measured.append(Measured(f"{part}, growth, on {name}", first, "SQL by hand", second, 2))
+        measured.append(
+            Measured(f"{part}, growth, on {name}", first, "SQL by hand", second, 2)
+        )
     return measured
 
 
@@ -544,7 +596,9 @@ def listing() -> list[Measured]:
     size = asked()
     first, again = medians(10, encoded, asked)
     return [
-        Measured(f"listing of {len(published)} functions, made ({size / 1e6:.1f} MB)", first),
+        Measured(
+            f"listing of {len(published)} functions, made ({size / 1e6:.1f} MB)", first
+        ),
         Measured("the same, asked for again", again),
     ]
 
@@ -560,22 +614,34 @@ def processes() -> list[Measured]:
             tempfile.TemporaryDirectory(prefix="funcs-benchmark-") as folder,
             started(Path(folder), "--processes", str(count)) as service,
         ):
-            token = command(with_state(Path(folder)), "token", "--user", "analyst", "--hours", "1")
+            token = command(
+                with_state(Path(folder)), "token", "--user", "analyst", "--hours", "1"
+            )
             parent = service.process.pid
 
             def used() -> float:
                 seconds = 0.0
                 for process in children(parent) if count > 1 else [parent]:
                     facts = (
-                        Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()
+                        Path(f"/proc/{process}/stat")
+                        .read_text("ascii")
+                        .rpartition(")")[2]
+                        .split()
                     )
-                    seconds += (int(facts[11]) + int(facts[12])) / os.sysconf("SC_CLK_TCK")
+                    seconds += (int(facts[11]) + int(facts[12])) / os.sysconf(
+                        "SC_CLK_TCK"
+                    )
                 return seconds
 
             def call(times: int) -> None:
-                with httpx.Client(base_url=service.address, headers=bearer(token)) as client:
+                with httpx.Client(
+                    base_url=service.address, headers=bearer(token)
+                ) as client:
                     for _ in range(times):
-                        assert client.post(RUN, json=PANELS, timeout=120).status_code == 200
+                        assert (
+                            client.post(RUN, json=PANELS, timeout=120).status_code
+                            == 200
+                        )
 
             with ThreadPoolExecutor(8) as callers:
                 list(callers.map(call, [20] * 8))
@@ -623,8 +689,13 @@ def main(asked: list[str]) -> int:
             line = f"{each.what:52}{each.ours:7.1f} ms"
             if each.theirs is not None:
                 target = f"{each.target:.1f}" if each.target else ""
-                line += f"{each.theirs:7.1f} ms{each.ours / each.theirs:7.2f}{target:>8}"
-            print(f"{line:87}{peak:6.0f} MB  {each.peer and 'against ' + each.peer}", flush=True)
+                line += (
+                    f"{each.theirs:7.1f} ms{each.ours / each.theirs:7.2f}{target:>8}"
+                )
+            print(
+                f"{line:87}{peak:6.0f} MB  {each.peer and 'against ' + each.peer}",
+                flush=True,
+            )
     if asked and "http" not in asked:
         return 0
     print()

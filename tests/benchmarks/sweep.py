@@ -90,7 +90,8 @@ class Watch:
 
     def took(self, runs: int = RUNS) -> Took:
         return Took(
-            time.perf_counter() - self._clock, (time.process_time() - self._processor) / runs
+            time.perf_counter() - self._clock,
+            (time.process_time() - self._processor) / runs,
         )
 
 
@@ -115,7 +116,9 @@ async def timed(send: Callable[[int], Awaitable[object]], in_flight: int) -> Too
 async def bare(url: str, in_flight: int) -> Took:
     """Sockets, and nothing that looks at what comes beyond its end."""
     parts = urlsplit(url)
-    free: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
+    free: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = (
+        asyncio.Queue()
+    )
     for _ in range(in_flight):
         free.put_nowait(await asyncio.open_connection(parts.hostname, parts.port))
     head = f"POST {RUN} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Length: "
@@ -138,11 +141,15 @@ async def one_pool(url: str, in_flight: int) -> Took:
     """Return what an `httpx.AsyncClient` takes, whose one pool is as large as it must be."""
     import httpx
 
-    limits = httpx.Limits(max_connections=in_flight, max_keepalive_connections=in_flight)
+    limits = httpx.Limits(
+        max_connections=in_flight, max_keepalive_connections=in_flight
+    )
     async with httpx.AsyncClient(
         base_url=url, headers=HEADERS, limits=limits, timeout=60
     ) as client:
-        return await timed(lambda number: client.post(RUN, content=body(number)), in_flight)
+        return await timed(
+            lambda number: client.post(RUN, content=body(number)), in_flight
+        )
 
 
 async def with_aiohttp(url: str, in_flight: int) -> Took:
@@ -150,7 +157,9 @@ async def with_aiohttp(url: str, in_flight: int) -> Took:
     import aiohttp
 
     connector = aiohttp.TCPConnector(limit=in_flight)
-    async with aiohttp.ClientSession(url, headers=HEADERS, connector=connector) as client:
+    async with aiohttp.ClientSession(
+        url, headers=HEADERS, connector=connector
+    ) as client:
 
         async def send(number: int) -> bytes:
             async with client.post(RUN, data=body(number)) as reply:
@@ -194,7 +203,8 @@ def sweeper(url: str) -> Callable[..., Took]:
         assert len(frame) == runs * 50
         return took
 
-    sweep(max(IN_FLIGHT), runs=max(IN_FLIGHT))  # opens the connections, and imports pandas
+    # Opens the connections, and imports pandas.
+    sweep(max(IN_FLIGHT), runs=max(IN_FLIGHT))
     return sweep
 
 
@@ -218,7 +228,11 @@ def stacking(repeats: int) -> tuple[float, float]:
     from jupyter_funcs.sweeps.stacking import stacked
 
     block = pd.DataFrame(
-        {"s": pd.array(["x", None] * 5, dtype="string"), "n": range(10), "f": [0.5] * 10}
+        {
+            "s": pd.array(["x", None] * 5, dtype="string"),
+            "n": range(10),
+            "f": [0.5] * 10,
+        }
     )
     blocks: list[tuple[Args, pd.DataFrame]] = [
         ({"a": str(number)}, block.copy()) for number in range(BLOCKS)
@@ -248,11 +262,15 @@ def throughput(url: str, repeats: int) -> dict[tuple[str, int], float]:
         del clients["aiohttp"]
         print("aiohttp is not installed and is left out.\n")
     print(f"{RUNS} runs of {SECONDS * 1000:g} ms, medians of {repeats}:")
-    print("seconds, the fraction of Little's law, and milliseconds of the processor a run\n")
+    print(
+        "seconds, the fraction of Little's law, and milliseconds of the processor a run\n"
+    )
     print(" " * 16 + "".join(f"{in_flight:>15} in flight" for in_flight in IN_FLIGHT))
     print(
         "limit".ljust(16)
-        + "".join(f"{RUNS * SECONDS / in_flight:14.3f} 1.00 {'':6}" for in_flight in IN_FLIGHT)
+        + "".join(
+            f"{RUNS * SECONDS / in_flight:14.3f} 1.00 {'':6}" for in_flight in IN_FLIGHT
+        )
     )
     found: dict[tuple[str, int], list[Took]] = {}
     for _ in range(repeats):
@@ -263,7 +281,9 @@ def throughput(url: str, repeats: int) -> dict[tuple[str, int], float]:
     for name in clients:
         cells = ""
         for in_flight in IN_FLIGHT:
-            clock, processor = map(statistics.median, zip(*found[name, in_flight], strict=True))
+            clock, processor = map(
+                statistics.median, zip(*found[name, in_flight], strict=True)
+            )
             fractions[name, in_flight] = RUNS * SECONDS / in_flight / clock
             cells += f"{clock:14.3f} {fractions[name, in_flight]:4.2f} {processor * 1000:5.2f} "
         print(name.ljust(16) + cells)
@@ -282,26 +302,50 @@ def main(repeats: int = 3) -> int:
     def judge(name: str, value: float, target: float, *, is_kept: bool) -> None:
         nonlocal missed
         missed += not is_kept
-        print(f"{name:56}{value:6.2f}   target {target:.2f}: {'kept' if is_kept else 'MISSED'}")
+        print(
+            f"{name:56}{value:6.2f}   target {target:.2f}: {'kept' if is_kept else 'MISSED'}"
+        )
 
     with (
         tempfile.TemporaryDirectory() as os.environ["FUNCS_RESULTS_DIR"],
-        started([sys.executable, "-c", SERVICE, str(SECONDS), "50"], r"on (\S+)") as url,
+        started(
+            [sys.executable, "-c", SERVICE, str(SECONDS), "50"], r"on (\S+)"
+        ) as url,
     ):
         fractions = throughput(url, repeats)
         for (name, in_flight), target in TARGETS.items():
             value = fractions[name, in_flight]
-            judge(f"{name} at {in_flight}, of the limit", value, target, is_kept=value >= target)
+            judge(
+                f"{name} at {in_flight}, of the limit",
+                value,
+                target,
+                is_kept=value >= target,
+            )
         for name in ("bytes", "sweep"):  # in runs a second
             value = fractions[name, 256] * 256 / (fractions[name, 64] * 64)
-            judge(f"{name}: runs a second at 256, of those at 64", value, 0.8, is_kept=value >= 0.8)
+            judge(
+                f"{name}: runs a second at 256, of those at 64",
+                value,
+                0.8,
+                is_kept=value >= 0.8,
+            )
         sweep = sweeper(url)
         first, second = (sweep(32, cache=True).clock for _ in range(2))
         name = "a second sweep, of the first, with the cache"
-        judge(name, second / first, MOST_OF_THE_FIRST, is_kept=second <= first * MOST_OF_THE_FIRST)
+        judge(
+            name,
+            second / first,
+            MOST_OF_THE_FIRST,
+            is_kept=second <= first * MOST_OF_THE_FIRST,
+        )
         print(f"    {first:.3f} s and {second:.3f} s")
     ours, theirs = stacking(repeats)
-    judge(f"stacking {BLOCKS:,} blocks, of pd.concat", ours / theirs, 4, is_kept=ours <= theirs * 4)
+    judge(
+        f"stacking {BLOCKS:,} blocks, of pd.concat",
+        ours / theirs,
+        4,
+        is_kept=ours <= theirs * 4,
+    )
     print(
         f"\npeak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB"
     )

@@ -59,7 +59,12 @@ def listing(count: int) -> bytes:
             "id": at + 1,
             "name": f"Get Number {at} of the Catalog",
             "params": [
-                {"name": name, "type": 0, "description": HELP.get(name, ""), "required": at == 0}
+                {
+                    "name": name,
+                    "type": 0,
+                    "description": HELP.get(name, ""),
+                    "required": at == 0,
+                }
                 for at, name in enumerate(PARAMS)
             ],
         }
@@ -80,14 +85,18 @@ def main(count: int = 10_000) -> int:
     shell = InteractiveShell.instance()
     shell.run_line_magic("load_ext", "jupyter_funcs")
     session = jf.connect(
-        "https://service.example", token="a-token", transport=httpx.MockTransport(answer)
+        "https://service.example",
+        token="a-token",
+        transport=httpx.MockTransport(answer),
     )
     extension.of(shell).state._session = session  # no magic takes a transport
     function = list(session)[count // 2]
     methods = {other.slug: lambda _, **values: values for other in session}
     shell.user_ns |= {
         "funcs": session,
-        "plain": types.new_class("Plain", exec_body=lambda body: body.update(methods))(),
+        "plain": types.new_class(
+            "Plain", exec_body=lambda body: body.update(methods)
+        )(),
     }
     late = []
     print(f"{count:,} functions of {len(PARAMS)} parameters, milliseconds:\n")
@@ -107,7 +116,9 @@ def main(count: int = 10_000) -> int:
         )
         if statistics.median(others) > TARGET and not text.startswith("plain"):
             late.append(text)
-    print(f"\nrequests while completing: {len(requests) - 1}; over {TARGET:g} ms: {late or 'none'}")
+    print(
+        f"\nrequests while completing: {len(requests) - 1}; over {TARGET:g} ms: {late or 'none'}"
+    )
     return int(bool(late) or len(requests) > 1)
 
 

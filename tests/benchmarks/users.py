@@ -73,7 +73,9 @@ class Connection:
 
     request: bytes
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         self.reader = reader
         self.writer = writer
 
@@ -122,7 +124,9 @@ def serving(**server: object) -> Iterator[Served]:
             f'organisation = "Team"\nstate = "state"\n[server]\nport = 0\nbehind_proxy = true\n{keys}'
             '[functions]\nbuiltin = false\nfolders = ["published"]\nasset = "a"\n'
         )
-        grants = state_folder.open_grants(state_folder.folder(folder / "state", demo=False))
+        grants = state_folder.open_grants(
+            state_folder.folder(folder / "state", demo=False)
+        )
         grants.add_asset("a", organisation="Team", is_shared=True)
         auth = Auth(state_folder.open_keys(folder / "state"), grants)
         tokens = []
@@ -130,7 +134,14 @@ def serving(**server: object) -> Iterator[Served]:
             grants.add_user(f"user{number}", organisation="Team")
             tokens.append(auth.issue(f"user{number}", 8))
         grants.close()
-        command = [sys.executable, "-m", "jupyter_funcs.cli.main", "serve", "--config", str(config)]
+        command = [
+            sys.executable,
+            "-m",
+            "jupyter_funcs.cli.main",
+            "serve",
+            "--config",
+            str(config),
+        ]
         with (folder / "log").open("w") as log:
             process = subprocess.Popen(command, stderr=log, stdout=log)
         try:
@@ -149,13 +160,20 @@ def listening(log: Path, process: subprocess.Popen[bytes]) -> int:
     raise RuntimeError(log.read_text())
 
 
-async def rate(service: Served, users: int, connections: int = 0) -> tuple[float, list[float]]:
+async def rate(
+    service: Served, users: int, connections: int = 0
+) -> tuple[float, list[float]]:
     """Return the calls per second of some users, with their workers warm, and the times of the calls."""
     clients = await asyncio.gather(
-        *(service.call(at % users, "Add", a="1", b="2") for at in range(connections or users))
+        *(
+            service.call(at % users, "Add", a="1", b="2")
+            for at in range(connections or users)
+        )
     )
     began = time.perf_counter()
-    times = await asyncio.gather(*(client.repeat(began + SECONDS) for client in clients))
+    times = await asyncio.gather(
+        *(client.repeat(began + SECONDS) for client in clients)
+    )
     ended = time.perf_counter()
     for client in clients:
         client.writer.close()
@@ -163,12 +181,15 @@ async def rate(service: Served, users: int, connections: int = 0) -> tuple[float
     return len(seconds) / (ended - began), seconds
 
 
-def show(what: str, calls: float, seconds: list[float], one: float = 0, target: str = "") -> None:
+def show(
+    what: str, calls: float, seconds: list[float], one: float = 0, target: str = ""
+) -> None:
     middle = statistics.median(seconds) * 1000
     last = seconds[int(len(seconds) * 0.99)] * 1000
     ratio = f"{calls / one:6.2f}" if one else " " * 6
     print(
-        f"{what:32}{calls:9,.1f}/s{ratio}{middle:10,.1f} ms{last:10,.1f} ms  {target}", flush=True
+        f"{what:32}{calls:9,.1f}/s{ratio}{middle:10,.1f} ms{last:10,.1f} ms  {target}",
+        flush=True,
     )
 
 
@@ -195,7 +216,11 @@ def cold() -> None:
     """Fork for each call."""
     with serving(idle_workers=0) as service:
         for users in (1, 4, 16):
-            show(f"{users} user(s), cold", *asyncio.run(rate(service, users)), target="target 40/s")
+            show(
+                f"{users} user(s), cold",
+                *asyncio.run(rate(service, users)),
+                target="target 40/s",
+            )
 
 
 def naps() -> None:
@@ -204,7 +229,10 @@ def naps() -> None:
     async def compare(service: Served) -> None:
         third = await service.call(2, "Add", a="1", b="2")
         alone = await third.repeat(time.perf_counter() + SECONDS)
-        naps = [asyncio.create_task(service.call(at % 2, "Nap", seconds="40")) for at in range(64)]
+        naps = [
+            asyncio.create_task(service.call(at % 2, "Nap", seconds="40"))
+            for at in range(64)
+        ]
         await asyncio.sleep(1)
         beside = await third.repeat(time.perf_counter() + SECONDS)
         fresh = time.perf_counter()

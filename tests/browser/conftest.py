@@ -22,19 +22,24 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page, Route
 
 CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    None,
 )
 FLAGS = [
-    *("--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-quic", "--disable-sync"),
+    *(
+        "--no-sandbox",
+        "--no-first-run",
+        "--disable-gpu",
+        "--disable-quic",
+        "--disable-sync",
+    ),
     *("--disable-background-networking", "--disable-component-update"),
 ]
 # Voila's own page asks for its icons there, panel or not; it gets none here, so no button of ours may need one.
 OF_VOILA = "https://cdn.jsdelivr.net/npm/@fortawesome/fontawesome-free@"
 AXE = "axe-core@4.14.1"
 expect.set_options(timeout=60_000)  # of one thing; a busy machine takes its time
-_IDLE = (
-    "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
-)
+_IDLE = "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 _RUN_ALL = "void window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => { window.ranAll = true })"
 
 
@@ -46,7 +51,9 @@ def lacking(what: str) -> NoReturn:
 
 
 @pytest.fixture(scope="package")
-def fronts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Front]]:
+def fronts(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[str], Front]]:
     """Give a front end by its kind, started when it is first asked for."""
     if CHROMIUM is None:
         lacking(
@@ -57,7 +64,9 @@ def fronts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str],
 
         def give(kind: str) -> Front:
             if kind not in started:
-                started[kind] = stack.enter_context(running(kind, tmp_path_factory.mktemp(kind)))
+                started[kind] = stack.enter_context(
+                    running(kind, tmp_path_factory.mktemp(kind))
+                )
             return started[kind]
 
         yield give
@@ -76,7 +85,9 @@ def strays() -> list[str]:
 
 
 @pytest.fixture(scope="package")
-def context(fronts: Callable[[str], Front], strays: list[str]) -> Iterator[BrowserContext]:
+def context(
+    fronts: Callable[[str], Front], strays: list[str]
+) -> Iterator[BrowserContext]:
     """A browser that aborts every request to anywhere but this machine, and notes it."""
 
     def stay(route: Route) -> None:
@@ -110,7 +121,9 @@ def page(context: BrowserContext, strays: list[str]) -> Iterator[Page]:
 
 
 @pytest.fixture
-def open_in(page: Page, request: pytest.FixtureRequest) -> Iterator[Callable[..., Page]]:
+def open_in(
+    page: Page, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Page]]:
     """Open a notebook of these cells in a front end, run them all, and return the page."""
     used: list[Front] = []
 
@@ -160,7 +173,11 @@ def axe_script(tmp_path_factory: pytest.TempPathFactory) -> str:
         )
     folder = tmp_path_factory.mktemp("axe")
     done = subprocess.run(
-        [npm, "pack", AXE, "--silent"], cwd=folder, capture_output=True, text=True, check=False
+        [npm, "pack", AXE, "--silent"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         lacking(f"npm could not bring {AXE}: {done.stderr.strip()[-300:]}")

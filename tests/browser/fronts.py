@@ -38,14 +38,20 @@ FOLDERS = (
     ),
 )
 _OF_A_SERVER = (
-    *("--no-browser", "--allow-root", "--ServerApp.port={port}", "--ServerApp.port_retries=0"),
+    *(
+        "--no-browser",
+        "--allow-root",
+        "--ServerApp.port={port}",
+        "--ServerApp.port_retries=0",
+    ),
     *(f"--IdentityProvider.token={TOKEN}", "--ServerApp.root_dir={root}"),
 )
 # Of each front end: its options, where a notebook is, and what answers once it is up.
 _KINDS = {
     "lab": (
         ["jupyterlab", *_OF_A_SERVER, "--LabApp.expose_app_in_browser=True"],
-        "/lab/tree/{name}?token={token}&reset",  # without reset Lab reopens old tabs, and locators hit hidden copies
+        # Without reset Lab reopens old tabs, and locators hit hidden copies.
+        "/lab/tree/{name}?token={token}&reset",
         "/api/status",
     ),
     "notebook": (
@@ -99,7 +105,8 @@ class Front:
         """End every kernel, so that the next test starts with none; Voila's ends as its page is left."""
         if self.kind == "voila":
             return
-        for _ in range(20):  # a server refuses to end a kernel that it is just restarting
+        # A server refuses to end a kernel that it is just restarting.
+        for _ in range(20):
             with httpx.Client(base_url=self.url, headers=HEADERS, timeout=60) as server:
                 answers = [
                     server.delete(f"/api/sessions/{each['id']}")

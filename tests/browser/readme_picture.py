@@ -28,7 +28,8 @@ NOTEBOOK = "readme.ipynb"
 CELL = "%load_ext jupyter_funcs\n%funcs"
 # The first run of all makes the data.
 WARM = f"import jupyter_funcs as jf; jf.connect()['Get Panel Daily'](PanelName='{CARD}', Symbol='BVQS US EQUITY')"
-SIZE = {"width": 1240, "height": 900}  # pixels; all of the cell is in it, so that nothing scrolls
+# Pixels; all of the cell is in it, so that nothing scrolls.
+SIZE = {"width": 1240, "height": 900}
 
 
 def main() -> None:
@@ -44,7 +45,9 @@ def main() -> None:
         page = browser.new_page(viewport=SIZE, device_scale_factor=1.5)
         page.goto(lab.address(NOTEBOOK))
         page.wait_for_function(_IDLE, timeout=60_000)
-        page.evaluate("window.jupyterapp.commands.execute('application:toggle-left-area')")
+        page.evaluate(
+            "window.jupyterapp.commands.execute('application:toggle-left-area')"
+        )
         page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
         ask(page)
         for theme in ("Light", "Dark"):
@@ -79,12 +82,18 @@ def take(page: Page, path: Path) -> None:
     top, foot = code.bounding_box(), panel.bounding_box()
     assert top is not None
     assert foot is not None
-    clip = {**top, "width": top["width"] + 2, "height": foot["y"] + foot["height"] - top["y"] + 8}
+    clip = {
+        **top,
+        "width": top["width"] + 2,
+        "height": foot["y"] + foot["height"] - top["y"] + 8,
+    }
     taken = Image.open(io.BytesIO(page.screenshot(clip=clip)))
     taken.convert("RGB").save(path, optimize=True)
     size = path.stat().st_size
     assert size < LARGEST, f"{path.name} has {size:,} bytes"
-    print(f"{path.name}: {size:,} bytes, {clip['width']:.0f} by {clip['height']:.0f} pixels")  # noqa: T201  # for who ran it
+    print(  # noqa: T201
+        f"{path.name}: {size:,} bytes, {clip['width']:.0f} by {clip['height']:.0f} pixels"
+    )
 
 
 if __name__ == "__main__":

@@ -69,7 +69,9 @@ def test_the_summaries_filter(open_notebook: Callable[..., Page]) -> None:
     expect(at(page, "row-count")).to_have_text("")
 
 
-def test_a_column_is_computed_and_a_pivot_made_of_it(open_notebook: Callable[..., Page]) -> None:
+def test_a_column_is_computed_and_a_pivot_made_of_it(
+    open_notebook: Callable[..., Page],
+) -> None:
     """The chart, the code and a variable have the same; the next run keeps the view, which can be reset."""
     page = open_notebook(FUNCTION)
     wait_for(page, "form")
@@ -82,7 +84,9 @@ def test_a_column_is_computed_and_a_pivot_made_of_it(open_notebook: Callable[...
     at(page, "compute-name").fill("Spend per Order")
     look(page, "bench-compute-light")
     pick(page, "compute-now")
-    expect(at(page, "chip:Spend per Order")).to_contain_text("Spend per Order = Spend / Orders")
+    expect(at(page, "chip:Spend per Order")).to_contain_text(
+        "Spend per Order = Spend / Orders"
+    )
     expect(at(page, "sort:Spend per Order")).to_be_visible()
 
     pick(page, "pivot")
@@ -90,7 +94,9 @@ def test_a_column_is_computed_and_a_pivot_made_of_it(open_notebook: Callable[...
     at(page, "pivot-row:0").select_option("Region")
     at(page, "pivot-columns").select_option("PeriodLabel")
     expect(at(page, "sort:FQ4 2024")).to_be_visible()
-    expect(page.locator('[data-jf="grid"] [aria-rowindex="2"]')).to_contain_text("North4,200.00")
+    expect(page.locator('[data-jf="grid"] [aria-rowindex="2"]')).to_contain_text(
+        "North4,200.00"
+    )
     at(page, "pivot-measure").select_option("Spend per Order")
     expect(at(page, "pivot-how")).to_have_value("ratio")
     at(page, "pivot-how").select_option("mean")

@@ -48,9 +48,7 @@ _CONTEXT = "window.jupyterapp.shell.currentWidget.sessionContext"
 # How a kernel goes.
 RESTART = f"void {_CONTEXT}.restartKernel()"
 SHUTDOWN = f"void {_CONTEXT}.shutdown()"
-KILL = (
-    f"void {_CONTEXT}.session.kernel.requestExecute({{code: 'import os; os.kill(os.getpid(), 9)'}})"
-)
+KILL = f"void {_CONTEXT}.session.kernel.requestExecute({{code: 'import os; os.kill(os.getpid(), 9)'}})"
 # With which ipykernel, where that isn't the installed one; nest-asyncio is what 6.31 needs and later ones don't bring.
 CASES = [
     ("lab", "", RESTART),
@@ -64,22 +62,41 @@ def kernel(version: str, lab: Front, folder: str) -> str:
     """Install an ipykernel laid over what is installed, and return the name of its kernel."""
     if not version:
         return "python3"
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", f"--target={folder}"]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        f"--target={folder}",
+    ]
     wanted = [f"ipykernel=={version}", "nest-asyncio"]
-    done = subprocess.run([*install, *wanted], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*install, *wanted], capture_output=True, text=True, check=False
+    )
     if done.returncode:
-        lacking(f"pip could not bring ipykernel {version}: {done.stderr.strip()[-300:]}")
+        lacking(
+            f"pip could not bring ipykernel {version}: {done.stderr.strip()[-300:]}"
+        )
     name = f"ipykernel-{version}"
     path = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))
     argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    spec = {"argv": argv, "display_name": name, "language": "python", "env": {"PYTHONPATH": path}}
+    spec = {
+        "argv": argv,
+        "display_name": name,
+        "language": "python",
+        "env": {"PYTHONPATH": path},
+    }
     (lab.data / "kernels" / name).mkdir(parents=True)
     (lab.data / "kernels" / name / "kernel.json").write_text(json.dumps(spec), "utf-8")
     return name
 
 
 @pytest.mark.parametrize(
-    ("kind", "version", "end"), CASES, ids=lambda case: case if isinstance(case, str) else ""
+    ("kind", "version", "end"),
+    CASES,
+    ids=lambda case: case if isinstance(case, str) else "",
 )
 def test_a_person_works_until_the_kernel_is_gone(
     kind: str,
@@ -101,7 +118,10 @@ def test_a_person_works_until_the_kernel_is_gone(
     run(page)
     expect(at(page, "summary")).to_contain_text("1,826 rows × ")
     if version:
-        assert run_python(page, "import ipykernel; print(ipykernel.__version__)") == version
+        assert (
+            run_python(page, "import ipykernel; print(ipykernel.__version__)")
+            == version
+        )
     look(page, f"front-{kind}-{version or 'newest'}")
     no_key_is_a_command(page)
     a_busy_kernel_is_said(page, tmp_path_factory.mktemp("busy") / "go")
@@ -124,7 +144,8 @@ def test_a_person_works_until_the_kernel_is_gone(
     wait_for(page, "gone")
     expect(at(page, "kernel-gone")).to_have_text(GONE)
     expect(at(page, "picker")).to_be_disabled()
-    expect(at(page, "summary")).to_contain_text("1,826 rows × ")  # what was there can still be read
+    # What was there can still be read.
+    expect(at(page, "summary")).to_contain_text("1,826 rows × ")
     look(page, f"front-{kind}-{version or 'newest'}-gone")
 
 
@@ -145,7 +166,15 @@ _KEYS = [
     "Shift+M",
     "Shift+Enter",
 ]
-_STOPS = ["history", "tab:chart", "grid", "value:PoPGrowth:Default", "view-code", "run", "summary"]
+_STOPS = [
+    "history",
+    "tab:chart",
+    "grid",
+    "value:PoPGrowth:Default",
+    "view-code",
+    "run",
+    "summary",
+]
 
 
 def no_key_is_a_command(page: Page) -> None:
@@ -190,22 +219,32 @@ def a_busy_kernel_is_said(page: Page, go: Path) -> None:
 
 # Voila 0.5 loads every extension of JupyterLab's, and these two of the tests' environment want more than it has. When
 # its page is left, it asks for the end of its kernel without the token that the server wants.
-OF_OTHERS = ("labextensions/@jupyter-notebook/", "ipyparallel-labextension", "/voila/api/shutdown/")
+OF_OTHERS = (
+    "labextensions/@jupyter-notebook/",
+    "ipyparallel-labextension",
+    "/voila/api/shutdown/",
+)
 
 
 @pytest.fixture
-def opened(fronts: Callable[[str], Front], page: Page) -> Iterator[Callable[[str], Page]]:
+def opened(
+    fronts: Callable[[str], Front], page: Page
+) -> Iterator[Callable[[str], Page]]:
     """Open notebooks/panel.ipynb in Voila, and find no error on the page's console at the end."""
     said: list[str] = []
 
     def hear(text: str, url: str = "") -> None:
         line = f"{text} {url}"
-        if not url.startswith(OF_VOILA) and not any(other in line for other in OF_OTHERS):
+        if not url.startswith(OF_VOILA) and not any(
+            other in line for other in OF_OTHERS
+        ):
             said.append(line)
 
     page.on(
         "console",
-        lambda line: hear(line.text, line.location["url"]) if line.type == "error" else None,
+        lambda line: (
+            hear(line.text, line.location["url"]) if line.type == "error" else None
+        ),
     )
     page.on("pageerror", lambda error: hear(str(error)))
 
@@ -229,7 +268,9 @@ def test_a_visitor_of_a_voila_page_has_a_table(opened: Callable[[str], Page]) ->
     page = opened("light")
     expect(page).to_have_title("Fiscal quarters of a company")
     expect(page.locator(".jp-CodeCell .jp-InputArea, .jp-InputPrompt")).to_have_count(0)
-    expect(page.locator("body")).to_contain_text("every company, brand and number is invented")
+    expect(page.locator("body")).to_contain_text(
+        "every company, brand and number is invented"
+    )
     expect(box(page, "Symbol")).to_have_value("NVRA US EQUITY")
     first = at(page, "grid").inner_text()
     tab_to(page, '[data-jf="field:Symbol"] input')
@@ -268,12 +309,16 @@ def test_a_visitor_of_a_voila_page_has_a_table(opened: Callable[[str], Page]) ->
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_voila_page_keeps_to_its_window(theme: str, opened: Callable[[str], Page]) -> None:
+def test_the_voila_page_keeps_to_its_window(
+    theme: str, opened: Callable[[str], Page]
+) -> None:
     """In the light and the dark, wide and narrow, with table and chart, the page does not scroll sideways."""
     page = opened(theme)
     for tab in ("table", "chart"):
         at(page, f"tab:{tab}").click()
-        part = {"table": '[data-jf="grid"] .jf-td', "chart": '[data-jf="plot"] svg'}[tab]
+        part = {"table": '[data-jf="grid"] .jf-td', "chart": '[data-jf="plot"] svg'}[
+            tab
+        ]
         expect(page.locator(part).first).to_be_visible()
         for width in (1280, 480):
             page.set_viewport_size({"width": width, "height": 900})

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from tests.browser.fronts import Front
 
 ROWS = "1,826 rows"
-PLACE = '[aria-rowindex="20004"] [aria-colindex="1"]'  # a row in sight after a long scroll
+# A row in sight after a long scroll.
+PLACE = '[aria-rowindex="20004"] [aria-colindex="1"]'
 
 
 @pytest.mark.slow
@@ -45,7 +46,8 @@ def test_a_person_asks_and_has_an_answer(open_notebook: Callable[..., Page]) -> 
     wait_for(page, "empty")
     choose(page, "daily", "Get Panel Daily")
     expect(box(page, "PanelName")).to_be_focused()
-    expect(at(page, "error:PanelName")).to_have_count(0)  # nothing is red before anything was done
+    # Nothing is red before anything was done.
+    expect(at(page, "error:PanelName")).to_have_count(0)
     at(page, "run").click(force=True)
     expect(at(page, "error:PanelName")).to_have_text("Required")
     expect(at(page, "reason")).to_have_text("Missing: Panel Name")
@@ -63,12 +65,16 @@ def test_a_person_asks_and_has_an_answer(open_notebook: Callable[..., Page]) -> 
     seen = page.locator('[data-jf="grid"] [aria-rowindex="9"] [role="gridcell"]').first
     expect(seen).to_be_in_viewport(ratio=1)  # without scrolling
     name = at(page, "var-name").inner_text()
-    said = run_python(page, f"print(len({name}), panel.form['Symbol'], panel.form['PoPLookback'])")
+    said = run_python(
+        page, f"print(len({name}), panel.form['Symbol'], panel.form['PoPLookback'])"
+    )
     assert said == f"1826 {SYMBOL} 2"
 
 
 @pytest.mark.slow
-def test_the_whole_journey(lab: Front, open_notebook: Callable[..., Page], tmp_path: Path) -> None:
+def test_the_whole_journey(
+    lab: Front, open_notebook: Callable[..., Page], tmp_path: Path
+) -> None:
     """Cancel, table, chart, variable, files, presets, history, sweeps; then a reload brings it all back."""
     page = open_notebook(SERVICE, OPEN)
     page.set_viewport_size({"width": 1440, "height": 900})
@@ -230,7 +236,9 @@ panel'''
 
 
 @pytest.mark.slow
-def test_null_and_empty_values_are_sent_from_the_menu(open_notebook: Callable[..., Page]) -> None:
+def test_null_and_empty_values_are_sent_from_the_menu(
+    open_notebook: Callable[..., Page],
+) -> None:
     """By keys: each becomes a chip and an argument; its button clears it, and the box has the focus again."""
     page = open_notebook(TYPED)
     wait_for(page, "form")
@@ -242,12 +250,18 @@ def test_null_and_empty_values_are_sent_from_the_menu(open_notebook: Callable[..
     page.keyboard.press("Enter")
     expect(at(page, "constant:limit")).to_have_text("null")
     pick(
-        page, "field-menu:note", "send:note:empty text", "field-menu:names", "send:names:empty list"
+        page,
+        "field-menu:note",
+        "send:note:empty text",
+        "field-menu:names",
+        "send:names:empty list",
     )
     expect(at(page, "constant:names")).to_have_text("empty list")
     look(page, "constants")
     run(page)
-    assert run_python(page, "print(panel.result().given[0])").strip() == "(None, '', [])"
+    assert (
+        run_python(page, "print(panel.result().given[0])").strip() == "(None, '', [])"
+    )
     at(page, "unsend:limit").press("Enter")
     expect(box(page, "limit")).to_be_focused()
     expect(at(page, "constant:limit")).to_have_count(0)
@@ -274,7 +288,9 @@ panel"""
 
 
 @pytest.mark.slow
-def test_all_rows_are_one_click_away_from_the_warning(open_notebook: Callable[..., Page]) -> None:
+def test_all_rows_are_one_click_away_from_the_warning(
+    open_notebook: Callable[..., Page],
+) -> None:
     """The first page says that more follow; the button beside it gets them, as one table."""
     page = open_notebook(PAGED)
     wait_for(page, "form")
@@ -306,7 +322,9 @@ panel"""
 
 
 @pytest.mark.slow
-def test_what_a_server_asks_is_answered_in_the_panel(open_notebook: Callable[..., Page]) -> None:
+def test_what_a_server_asks_is_answered_in_the_panel(
+    open_notebook: Callable[..., Page],
+) -> None:
     """The form is below the progress; what is wrong is said at its field."""
     pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
     page = open_notebook(ASKING)

@@ -27,7 +27,9 @@ SHUT_DOWN = "void window.jupyterapp.shell.currentWidget.sessionContext.shutdown(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["shut down", "killed"])
-def test_that_the_kernel_has_gone_is_said(open_notebook: Callable[..., Page], how: str) -> None:
+def test_that_the_kernel_has_gone_is_said(
+    open_notebook: Callable[..., Page], how: str
+) -> None:
     """And the result can still be read."""
     page = open_notebook(OPEN)
     run(page)
@@ -47,18 +49,20 @@ def test_two_views_of_a_panel_show_the_same(open_notebook: Callable[..., Page]) 
     run(page)
     page.evaluate("window.jupyterapp.commands.execute('notebook:create-output-view')")
     page.wait_for_function(
-        "document.querySelectorAll('[data-jf=panel][data-state=done]').length === 2", timeout=60_000
+        "document.querySelectorAll('[data-jf=panel][data-state=done]').length === 2",
+        timeout=60_000,
     )
     page.locator('[data-jf="tab:code"]').nth(1).click()
     page.wait_for_function(
-        "document.querySelectorAll('[data-jf=\"code:magic\"]').length === 2", timeout=60_000
+        "document.querySelectorAll('[data-jf=\"code:magic\"]').length === 2",
+        timeout=60_000,
     )
 
 
-SOURCES = (
-    "window.jupyterapp.shell.currentWidget.context.model.sharedModel.cells.map(cell => cell.source)"
+SOURCES = "window.jupyterapp.shell.currentWidget.context.model.sharedModel.cells.map(cell => cell.source)"
+RESTART = (
+    "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
 )
-RESTART = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
 DAILY = "%funcs panel get_panel_daily PanelName='Demo Card Panel' Symbol="
 
 
@@ -99,7 +103,9 @@ def test_what_was_found_survives_restart_and_run_all(
         "The form differs from this cell: Update cell · Copy"
     )
     run(page, number=2)
-    expect(at(page, "var-note")).to_have_text("In panel_daily; bkqu keeps the run before.")
+    expect(at(page, "var-note")).to_have_text(
+        "In panel_daily; bkqu keeps the run before."
+    )
     look(page, f"unsaved-{kind}")
     pick(page, "cell-insert")
     line = 'get_panel_daily PanelName="Demo Card Panel" Symbol="KORD LN EQUITY"'
@@ -108,7 +114,10 @@ def test_what_was_found_survives_restart_and_run_all(
     _change(page, "MCHQ")
     pick(page, "cell-update")
     expect(at(page, "unsaved")).to_have_count(0)
-    assert page.evaluate(SOURCES)[1] == f"%funcs panel {line.replace('KORD LN', 'MCHQ US')} --run"
+    assert (
+        page.evaluate(SOURCES)[1]
+        == f"%funcs panel {line.replace('KORD LN', 'MCHQ US')} --run"
+    )
     run(page, number=3)
     _update(page, "mchq")
 
@@ -118,7 +127,9 @@ def test_what_was_found_survives_restart_and_run_all(
     page.wait_for_function("window.ranAll")
     wait_for(page, "done", 1)
     expect(at(page, "field:Symbol")).to_contain_text("MCHQ US EQUITY")
-    assert run_python(page, "print(len(mchq), panel_daily.attrs['funcs']['args']['Symbol'])")
+    assert run_python(
+        page, "print(len(mchq), panel_daily.attrs['funcs']['args']['Symbol'])"
+    )
 
     at(page, "history").focus()
     page.keyboard.press("Control+s")

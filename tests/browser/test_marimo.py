@@ -47,7 +47,10 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     options = ["run", str(app), "--headless", "--no-token", "-p", str(port)]
     with (folder / "log").open("wb") as log:
         server = subprocess.Popen(
-            [sys.executable, "-m", "marimo", *options], cwd=folder, stdout=log, stderr=log
+            [sys.executable, "-m", "marimo", *options],
+            cwd=folder,
+            stdout=log,
+            stderr=log,
         )
     url = f"http://127.0.0.1:{port}"
     for _ in range(600):
@@ -61,7 +64,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server.wait(60)
 
 
-def test_a_panel_runs_in_marimo_in_the_theme_of_its_page(address: str, page: Page) -> None:
+def test_a_panel_runs_in_marimo_in_the_theme_of_its_page(
+    address: str, page: Page
+) -> None:
     """Light on its white page, whatever way it writes colours."""
     page.goto(address)
     wait_for(page, "form")

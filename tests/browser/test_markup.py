@@ -62,7 +62,9 @@ def test_markup_is_text(
     page = open_in(fronts(kind), MATHEMATICS, HOSTILE)
     wait_for(page, "form")
     if kind == "lab":  # Voila has no mathematics of its own
-        expect(page.locator("mjx-container, .MathJax").first).to_be_attached(timeout=60_000)
+        expect(page.locator("mjx-container, .MathJax").first).to_be_attached(
+            timeout=60_000
+        )
     expect(at(page, "picker")).to_contain_text(SHOWN)
     the_form(page)
     at(page, "run").click()
@@ -138,7 +140,10 @@ def the_result(page: Page) -> None:
         <= {"svg", "g", "rect", "path", "line", "text", "tspan", "clipPath", "circle"}
     )
     assert [
-        name for each in drawn for name in each.attrib if name.startswith("on") or "href" in name
+        name
+        for each in drawn
+        for name in each.attrib
+        if name.startswith("on") or "href" in name
     ] == []
     for tab in ("json", "code"):
         at(page, f"tab:{tab}").click()
@@ -196,6 +201,7 @@ def harmless(page: Page, where: str) -> None:
     made = page.locator("[data-jf=panel]").locator(
         "mjx-container, .MathJax, script, img, a[href^=javascript], svg[onload], i:text('&gt;'), b:text-is('bold')"
     )
-    assert made.evaluate_all("nodes => nodes.map(node => node.outerHTML.slice(0, 200))") == [], (
-        where
-    )
+    assert (
+        made.evaluate_all("nodes => nodes.map(node => node.outerHTML.slice(0, 200))")
+        == []
+    ), where

@@ -44,7 +44,11 @@ CUSTOMER = {
         "address": {
             "type": "object",
             "required": ["city"],
-            "properties": {"street": TEXT, "city": TEXT, "country": {"enum": ["DE", "IT", "NO"]}},
+            "properties": {
+                "street": TEXT,
+                "city": TEXT,
+                "country": {"enum": ["DE", "IT", "NO"]},
+            },
         },
     },
 }
@@ -145,7 +149,10 @@ def panel(sent: list[Any]) -> Iterator[Panel]:
         return JSONResponse([{"order": 1}])
 
     app = Starlette(
-        routes=[Route("/openapi.json", document), Route("/orders", order, methods=["POST"])]
+        routes=[
+            Route("/openapi.json", document),
+            Route("/orders", order, methods=["POST"]),
+        ]
     )
     with serving(app) as url:
         session = jf.connect(f"{url}/openapi.json")
@@ -162,7 +169,16 @@ def live(panel: Panel, page: Page, pages: str) -> Page:
     panel.send = lambda content, _=None: replies.append(content)
 
     def traits() -> dict[str, str]:
-        names = ("_view", "_service", "_options", "_values", "_long", "_run", "_result", "_tab")
+        names = (
+            "_view",
+            "_service",
+            "_options",
+            "_values",
+            "_long",
+            "_run",
+            "_result",
+            "_tab",
+        )
         return {name: getattr(panel, name) for name in names}
 
     def ask(text: str) -> dict[str, Any]:
@@ -202,7 +218,12 @@ def test_an_order_is_filled_in_part_by_part(
     expect(at(live, "reason")).to_contain_text("Missing: Name, Email")
     look(live, "objects-missing")
     fill(
-        live, **{"customer.name": "Ann", "customer.email": "ann@shop.example", "customer.age": "17"}
+        live,
+        **{
+            "customer.name": "Ann",
+            "customer.email": "ann@shop.example",
+            "customer.age": "17",
+        },
     )
     expect(at(live, "error:customer.age")).to_contain_text("18")
     fill(live, **{"customer.age": "44"})
@@ -227,7 +248,12 @@ def test_an_order_is_filled_in_part_by_part(
 
     at(live, "run").press("Enter")
     live.wait_for_selector('[data-jf="panel"][data-state="done"]')
-    customer = {"name": "Ann", "email": "ann@shop.example", "age": 44, "newsletter": True}
+    customer = {
+        "name": "Ann",
+        "email": "ann@shop.example",
+        "age": 44,
+        "newsletter": True,
+    }
     assert sent == [{"customer": customer, "items": [{"sku": "B-2", "count": 3}]}]
 
 

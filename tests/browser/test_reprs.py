@@ -20,12 +20,24 @@ VALUES = 'PanelName="Demo Card Panel"'
 # What fails stops no other.
 CELLS = [
     *("%load_ext jupyter_funcs\n%xmode Context", "%funcs status", "%funcs find panel"),
-    *("%funcs describe get_panel_daily", "import jupyter_funcs as jf\nfuncs = jf.connect()\nfuncs"),
-    *("fn = funcs.get_panel_daily\nfn", f"jf.Form(fn, {VALUES})", "fn.params", "fn.fields"),
+    *(
+        "%funcs describe get_panel_daily",
+        "import jupyter_funcs as jf\nfuncs = jf.connect()\nfuncs",
+    ),
+    *(
+        "fn = funcs.get_panel_daily\nfn",
+        f"jf.Form(fn, {VALUES})",
+        "fn.params",
+        "fn.fields",
+    ),
     f'df = fn({VALUES}, Symbol="BKQU US EQUITY", Dimensions=["Region"])\ndf',
     *(f'job = fn.submit({VALUES}, Symbol="BKQU US EQUITY")\njob', "job.result()\njob"),
     f'bad = fn.submit({VALUES}, Symbol="NOPE")\ntry:\n    bad.result()\nexcept jf.FuncsError:\n    pass\nbad',
-    *(f"fn({VALUES})", f'fn({VALUES}, Symbol="NOPE US EQUITY")', "funcs['Get Panel Dail']"),
+    *(
+        f"fn({VALUES})",
+        f'fn({VALUES}, Symbol="NOPE US EQUITY")',
+        "funcs['Get Panel Dail']",
+    ),
     "%funcs call get_panel_daily PanelName=Demo Card Panel",
     f'swept = fn.sweep(Symbol=["BKQU US EQUITY", "NOPE US EQUITY"], {VALUES})\nswept.attrs["errors"]',
     f'sweep = fn.start_sweep(dict(Symbol=["BKQU US EQUITY"], {VALUES}))\nsweep.result()\nsweep',
@@ -61,4 +73,6 @@ def test_the_reprs_in_pictures(
             f"window.jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {theme}'}})"
         )
         page.wait_for_timeout(1500)
-        page.locator(".jp-Notebook").screenshot(path=PICTURES / f"reprs-{theme.lower()}.png")
+        page.locator(".jp-Notebook").screenshot(
+            path=PICTURES / f"reprs-{theme.lower()}.png"
+        )

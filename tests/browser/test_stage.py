@@ -78,7 +78,15 @@ def test_what_a_closed_panel_leaves_has_no_serious_finding(
     )
     panel.run()
     panel.result(60)
-    asked = {"v": 1, "id": 1, "kind": "chart", "run": 1, "wish": {}, "low": None, "high": None}
+    asked = {
+        "v": 1,
+        "id": 1,
+        "kind": "chart",
+        "run": 1,
+        "wish": {},
+        "low": None,
+        "high": None,
+    }
     background.run(panel._answer({**asked, "query": {}}))
     left = panel._state.still_html()
     panel.close()
@@ -114,7 +122,9 @@ def test_a_drawing_is_shown_and_its_script_does_not_run(stage: str, page: Page) 
     page.goto(f"{stage}#state=file-image&width=1280&theme=dark")
     picture = page.locator('[data-jf="file"] img')
     expect(picture).to_be_visible()
-    page.wait_for_function("document.querySelector('[data-jf=file] img').naturalWidth > 0")
+    page.wait_for_function(
+        "document.querySelector('[data-jf=file] img').naturalWidth > 0"
+    )
     look(page, "stage-file-image-dark")
     assert page.evaluate("window.ran") is None
 
@@ -147,9 +157,13 @@ def test_the_folded_line_shows_the_company(width: int, stage: str, page: Page) -
     line = page.locator('[data-jf="fold"]').bounding_box()
     assert line
     for text in ("Demo Card Panel", "NVRA US EQUITY", "Region"):
-        chip = page.locator("[data-jf=fold]").get_by_title(text, exact=True).bounding_box()
+        chip = (
+            page.locator("[data-jf=fold]").get_by_title(text, exact=True).bounding_box()
+        )
         assert chip, text
-        assert line["y"] <= chip["y"] < line["y"] + line["height"] - chip["height"], text
+        assert line["y"] <= chip["y"] < line["y"] + line["height"] - chip["height"], (
+            text
+        )
         assert chip["x"] + chip["width"] < line["x"] + line["width"] - 80, text
     assert page.locator('[data-jf="fold-rest"]').count() == (width < 480)
     assert page.get_by_role("button", name="Edit", exact=True).is_visible()
@@ -158,7 +172,9 @@ def test_the_folded_line_shows_the_company(width: int, stage: str, page: Page) -
 @pytest.mark.parametrize(
     ("state", "width", "bar"), [("filtered", 860, ".jf-sub"), ("lost", 1008, ".jf-bar")]
 )
-def test_a_bar_is_one_line(state: str, width: int, bar: str, stage: str, page: Page) -> None:
+def test_a_bar_is_one_line(
+    state: str, width: int, bar: str, stage: str, page: Page
+) -> None:
     """Two filters where the panel is narrow; the result's bar beside the inputs and JupyterLab's files, at 1440 px."""
     page.goto(f"{stage}#state={state}&width={width}&theme=light")
     page.wait_for_selector(f"body[data-ready={state}]")
@@ -166,7 +182,9 @@ def test_a_bar_is_one_line(state: str, width: int, bar: str, stage: str, page: P
     assert page.locator(bar).evaluate("bar => bar.offsetHeight") == 40
 
 
-def test_the_lists_of_a_narrow_chart_say_what_they_choose(stage: str, page: Page) -> None:
+def test_the_lists_of_a_narrow_chart_say_what_they_choose(
+    stage: str, page: Page
+) -> None:
     """Not only "Nothing" and "Value"."""
     page.goto(f"{stage}#state=chart&width=480&theme=light")
     page.wait_for_selector("body[data-ready=chart]")
@@ -189,10 +207,11 @@ def test_the_label_of_the_sums_stays_in_view(stage: str, page: Page) -> None:
         ).to_be_visible()
         box = label.bounding_box()
         assert box is not None
-        assert abs(box["x"] - grid.evaluate("grid => grid.getBoundingClientRect().left")) < 2
-        there = (
-            "([x, y]) => document.elementFromPoint(x, y).matches('[data-jf^=\"sum:\"]:not(:empty)')"
+        assert (
+            abs(box["x"] - grid.evaluate("grid => grid.getBoundingClientRect().left"))
+            < 2
         )
+        there = "([x, y]) => document.elementFromPoint(x, y).matches('[data-jf^=\"sum:\"]:not(:empty)')"
         assert page.evaluate(there, [box["x"] + 14, box["y"] + 14]) == (not is_label)
 
 
@@ -205,7 +224,9 @@ def test_few_stops_of_the_tab_key_lead_through_a_panel(stage: str, page: Page) -
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement === document.body"):
             break
-        stops.append(page.evaluate("document.activeElement.closest('[data-jf]').dataset.jf"))
+        stops.append(
+            page.evaluate("document.activeElement.closest('[data-jf]').dataset.jf")
+        )
     assert len(stops) <= 22, stops
     assert stops[-3:] == ["compute", "grid", "sort:Date"]
 
@@ -243,8 +264,12 @@ def test_a_hint_beside_a_label_is_never_cut_in_a_word(stage: str, page: Page) ->
     )
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "dark"), (860, "light"), (480, "light")])
-def test_each_state_keeps_to_its_place(width: int, theme: str, stage: str, page: Page) -> None:
+@pytest.mark.parametrize(
+    ("width", "theme"), [(1280, "dark"), (860, "light"), (480, "light")]
+)
+def test_each_state_keeps_to_its_place(
+    width: int, theme: str, stage: str, page: Page
+) -> None:
     """Nothing overflows sideways. Wide: inputs of 320 px beside the result, from 640 px on; else above it."""
     page.set_viewport_size({"width": 1440, "height": 1300})
     for state in states(page, stage, width, theme):
@@ -273,4 +298,5 @@ def test_each_state_keeps_to_its_place(width: int, theme: str, stage: str, page:
             assert abs(result[1] - top) <= 1, state
         else:
             assert result[1] >= bottom - 1, state
-        assert layout["run"][3] <= layout["bottom"], state  # Run, or Cancel, is always in view
+        # Run, or Cancel, is always in view.
+        assert layout["run"][3] <= layout["bottom"], state

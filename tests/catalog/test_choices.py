@@ -26,7 +26,10 @@ SYMBOLS = [
     Choice("KORD US EQUITY", "Kordle Foods"),
     Choice("QSTX US EQUITY"),
 ]
-PANELS = [Choice("Demo Card Panel", "Ordrelle"), Choice("Demo Debit Panel", "Second Provider")]
+PANELS = [
+    Choice("Demo Card Panel", "Ordrelle"),
+    Choice("Demo Debit Panel", "Second Provider"),
+]
 
 NEAR: dict[tuple[str, str], list[str]] = {
     ("Symbol", "BKQX"): ["BKQU US EQUITY"],
@@ -52,13 +55,19 @@ def test_a_listed_value_is_near_by_its_spelling_or_its_label(
 ) -> None:
     """Symbols are compared by ticker; a listed value has no suggestions."""
     name, value = typed
-    choices = Choices(SYMBOLS, Kind.SYMBOL) if name == "Symbol" else Choices(PANELS, Kind.PANEL)
+    choices = (
+        Choices(SYMBOLS, Kind.SYMBOL)
+        if name == "Symbol"
+        else Choices(PANELS, Kind.PANEL)
+    )
     assert choices.nearest(value) == near
 
 
 def test_of_very_many_values_those_with_the_same_first_letter_are_compared() -> None:
     """Comparing all of them would be slow, and typos in the first letter are rare."""
-    many = Choices.of(f"{letter} Panel {number}" for letter in "AB" for number in range(6000))
+    many = Choices.of(
+        f"{letter} Panel {number}" for letter in "AB" for number in range(6000)
+    )
     assert many.nearest("a Panl 17")[0] == "A Panel 17"
     assert many.nearest("C Panel 17") == []
 
@@ -100,7 +109,10 @@ def test_a_refused_symbol_is_answered_with_the_nearest(funcs: Session) -> None:
     assert caught.value.hint == "Did you mean 'BKQU US EQUITY'?"
     assert caught.value.errors["Symbol"][-1].endswith("Did you mean 'BKQU US EQUITY'?")
     assert len(caught.value.lines) == 2
-    with pytest.raises(jf.ArgumentError) as caught, pytest.warns(match="isn't in the list"):
+    with (
+        pytest.raises(jf.ArgumentError) as caught,
+        pytest.warns(match="isn't in the list"),
+    ):
         daily(PanelName=PANEL, Symbol="BKQX US EQUITY")
     assert str(caught.value).count("Did you mean") == 1
     assert len(universe)
@@ -117,7 +129,9 @@ LISTING = [
 ]
 UNIVERSE = {
     "error": None,
-    "body": json.dumps([{"Symbol": symbol, "Company": label} for symbol, label, _ in SYMBOLS]),
+    "body": json.dumps(
+        [{"Symbol": symbol, "Company": label} for symbol, label, _ in SYMBOLS]
+    ),
 }
 
 
@@ -147,10 +161,14 @@ def test_values_are_listed_once_for_a_refusal_that_names_one(
     assert asked == ["", "Spend", "Spend", "Get Universe", "Spend"]
 
 
-def test_a_sweep_warns_of_unlisted_values_once(answering: Callable[..., Session]) -> None:
+def test_a_sweep_warns_of_unlisted_values_once(
+    answering: Callable[..., Session],
+) -> None:
     """As a call does: once per value that is near a listed one, however many runs have it."""
     session = answering(
-        lambda sent: httpx.Response(200, json=UNIVERSE if json.loads(sent.content) else LISTING)
+        lambda sent: httpx.Response(
+            200, json=UNIVERSE if json.loads(sent.content) else LISTING
+        )
     )
     held = session.get_universe()
     with pytest.warns(UserWarning, match="isn't in the list") as warned:

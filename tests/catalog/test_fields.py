@@ -26,7 +26,9 @@ from tests.examples import row_id
 
 
 def function(*params: dict[str, Any]) -> Function:
-    return Function(name="Get Panel Daily", params=tuple(Param(**param) for param in params))
+    return Function(
+        name="Get Panel Daily", params=tuple(Param(**param) for param in params)
+    )
 
 
 def read(
@@ -37,7 +39,9 @@ def read(
 ) -> Field:
     """Read one parameter that comes before two others."""
     rest = [{"name": other} for other in others if other != name]
-    return read_fields(function({"name": name, "type": code, "description": description}, *rest))[0]
+    return read_fields(
+        function({"name": name, "type": code, "description": description}, *rest)
+    )[0]
 
 
 DIMENSIONS = ("Age Group", "Region", "Brand")
@@ -138,9 +142,14 @@ WORDINGS: dict[str, dict[str, Any]] = {
     "By default, all are included.": {},
     "If none, the latest is used.": {},
     "Defaults to 'Age Group' and 'Region'.": {},
-    "Defaults to day. One of days, weeks.": {"kind": Kind.CHOICE, "options": ("days", "weeks")},
+    "Defaults to day. One of days, weeks.": {
+        "kind": Kind.CHOICE,
+        "options": ("days", "weeks"),
+    },
     # the function that lists the values
-    "Use function 'Get Panels' to get list of available panels": {"source": "Get Panels"},
+    "Use function 'Get Panels' to get list of available panels": {
+        "source": "Get Panels"
+    },
     "Use function ‘Get Panels’ to get a list of panels": {"source": "Get Panels"},
     "Use functions 'Get Panels' and 'Get Universe'": {"source": "Get Panels"},
     'Use function: "Get KPI\'s".': {"source": "Get KPI's"},
@@ -173,20 +182,35 @@ WORDINGS: dict[str, dict[str, Any]] = {
     "Not required if Symbol is not specified": {},
     "Required if Symbol is specified": {},
     # flags, and options that are not in a list
-    "Boolean; whether to return totals": {"kind": Kind.YES_NO, "options": ("true", "false")},
-    "If set to true, returns totals": {"kind": Kind.YES_NO, "options": ("true", "false")},
+    "Boolean; whether to return totals": {
+        "kind": Kind.YES_NO,
+        "options": ("true", "false"),
+    },
+    "If set to true, returns totals": {
+        "kind": Kind.YES_NO,
+        "options": ("true", "false"),
+    },
     "Set to True to return totals": {"kind": Kind.YES_NO, "options": ("True", "False")},
     "The unit. Must be day or week.": {"kind": Kind.CHOICE, "options": ("day", "week")},
     "Either the name or the id": {},
-    "Use 'day' for days. Use 'week' for weeks.": {"kind": Kind.CHOICE, "options": ("day", "week")},
+    "Use 'day' for days. Use 'week' for weeks.": {
+        "kind": Kind.CHOICE,
+        "options": ("day", "week"),
+    },
     "If 'day', one row a day; if 'week', one a week": {
         "kind": Kind.CHOICE,
         "options": ("day", "week"),
     },
-    "'day' - one row a day. 'week' - one a week": {"kind": Kind.CHOICE, "options": ("day", "week")},
+    "'day' - one row a day. 'week' - one a week": {
+        "kind": Kind.CHOICE,
+        "options": ("day", "week"),
+    },
     # dates
     "The first day (YYYY-MM-DD)": {"kind": Kind.DATE},
-    "yyyy-mm-dd, 'today' or 'yesterday'": {"kind": Kind.DATE, "options": ("today", "yesterday")},
+    "yyyy-mm-dd, 'today' or 'yesterday'": {
+        "kind": Kind.DATE,
+        "options": ("today", "yesterday"),
+    },
     "A date in ISO format": {"kind": Kind.DATE},
     "Format is YYYY-MM-DD HH:MM": {},
     "Format is YYYY-MM": {},
@@ -214,13 +238,17 @@ WORDINGS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("wording", "said"), WORDINGS.items(), ids=map(row_id, WORDINGS))
+@pytest.mark.parametrize(
+    ("wording", "said"), WORDINGS.items(), ids=map(row_id, WORDINGS)
+)
 def test_a_wording_says_the_same_after_each_marker_and_unknown_code(
     wording: str, said: dict[str, Any]
 ) -> None:
     """Prose decides the attributes of a field; the rest stay neutral, and the field is free text."""
     names = said.get("rule")
-    for code, marker in itertools.product([0, 2, 99, -1], ["", "[Required] ", "[optional]: "]):
+    for code, marker in itertools.product(
+        [0, 2, 99, -1], ["", "[Required] ", "[optional]: "]
+    ):
         field = read(marker + wording, code=code)
         due = {
             "kind": Kind.TEXT,
@@ -249,7 +277,11 @@ NO_OPTIONS = [
         "Regions, i.e. 'North', 'South'",
         "Regions, including 'North' and 'South'",
     ),
-    *("Any but 'North', 'South'", "Cannot be 'North' or 'South'", "All except 'North' and 'South'"),
+    *(
+        "Any but 'North', 'South'",
+        "Cannot be 'North' or 'South'",
+        "All except 'North' and 'South'",
+    ),
     *(
         "All, ignoring 'North' and 'South'",
         "Drops 'Unknown' or 'Other' merchants",
@@ -263,15 +295,24 @@ NO_OPTIONS = [
         "Use function 'Get Panels' or 'Get Universe' to get list",
         "See 'Get Panels' or 'Get Universe'",
     ),
-    *("Options are available for Symbol, Brand", "Options are listed in the manual, see there"),
-    *("One of the panels, by name", "One of Symbol, Brand is required", "One of `Symbol`, `Brand`"),
+    *(
+        "Options are available for Symbol, Brand",
+        "Options are listed in the manual, see there",
+    ),
+    *(
+        "One of the panels, by name",
+        "One of Symbol, Brand is required",
+        "One of `Symbol`, `Brand`",
+    ),
     *("Options are 'Age Group'", "It's the company's, or the brands' names' list"),
     "Lower-case characters a-z, '-' and '_'",
 ]
 
 
 @pytest.mark.parametrize("wording", NO_OPTIONS, ids=row_id)
-def test_examples_exceptions_defaults_and_function_names_are_no_options(wording: str) -> None:
+def test_examples_exceptions_defaults_and_function_names_are_no_options(
+    wording: str,
+) -> None:
     """Options exclude every other value, so words that only look like a list of options don't count."""
     assert read(wording).options == ()
     assert read(wording, code=4).options == ()
@@ -510,9 +551,15 @@ def test_the_brief_help_leaves_out_what_a_control_shows() -> None:
     """The control shows options, default, listing function and date format; the rest stays in the help."""
     said = "The panel. Options are 'a', 'b'. If none, Given defaults to 'a'. Use function 'Get Panels' to get list."
     assert read(said).brief == "The panel."
-    assert read("Options are many. Default none.").brief == "Options are many. Default none."
+    assert (
+        read("Options are many. Default none.").brief
+        == "Options are many. Default none."
+    )
     assert read("The first day. Format is YYYY-MM-DD.").brief == "The first day."
-    assert read("The first day. Format is YYYY-MM.").brief == "The first day. Format is YYYY-MM."
+    assert (
+        read("The first day. Format is YYYY-MM.").brief
+        == "The first day. Format is YYYY-MM."
+    )
 
 
 @pytest.mark.parametrize(
@@ -538,15 +585,30 @@ def test_a_listing_function_takes_its_arguments_from_the_form(
     known = {
         "PanelName": Field("PanelName", "PanelName", Kind.PANEL, "", "", required=True),
         "Dimensions": Field(
-            "Dimensions", "Dimensions", Kind.LIST, "", "", required=True, options=DIMENSIONS
+            "Dimensions",
+            "Dimensions",
+            Kind.LIST,
+            "",
+            "",
+            required=True,
+            options=DIMENSIONS,
         ),
         "Measure": Field(
-            "Measure", "Measure", Kind.CHOICE, "", "", required=True, options=("Region", "Brand")
+            "Measure",
+            "Measure",
+            Kind.CHOICE,
+            "",
+            "",
+            required=True,
+            options=("Region", "Brand"),
         ),
         "Other": Field("Other", "Other", Kind.LIST, "", ""),
     }
     brand = Field("Brand", "Brand", Kind.LIST, "Brand", "")
-    assert listing_args(brand, [known[name] for name in listing], values) == (args, missing)
+    assert listing_args(brand, [known[name] for name in listing], values) == (
+        args,
+        missing,
+    )
 
 
 HOSTILE_NAMES = [
@@ -565,7 +627,9 @@ def test_each_parameter_has_one_field_in_order_with_an_identifier_of_its_own(
     fields = read_fields(function(*({"name": name} for name in names)))
     assert [field.name for field in fields] == names
     identifiers = [field.identifier for field in fields]
-    assert len({unicodedata.normalize("NFKC", one) for one in identifiers}) == len(names)
+    assert len({unicodedata.normalize("NFKC", one) for one in identifiers}) == len(
+        names
+    )
     for one in identifiers:
         assert one.isidentifier()
         assert not keyword.iskeyword(one)
@@ -591,7 +655,9 @@ def test_no_description_makes_the_reader_raise(description: str, code: int) -> N
     assert isinstance(field.kind, Kind)
     assert len(set(field.options)) == len(field.options)
     assert field.kind is not Kind.CHOICE or len(field.options) > 0
-    assert field.minimum is None or field.maximum is None or field.minimum <= field.maximum
+    assert (
+        field.minimum is None or field.maximum is None or field.minimum <= field.maximum
+    )
     assert isinstance(field.brief, str)
 
 
@@ -669,7 +735,11 @@ def test_the_rule_of_the_parameter_itself_still_lists_its_options(wording: str) 
             ("Given", f"At most {limit}.", (None, None))
             for limit in ("100 characters", "50 MB", "30 days", "1 day")
         ),
-        ("page", "Up to 100 bank transactions will be returned in one call.", (None, None)),
+        (
+            "page",
+            "Up to 100 bank transactions will be returned in one call.",
+            (None, None),
+        ),
         ("limit", "Max 30 days. Must be at most 500", (None, 500)),
         ("limit", "Up to 100 bank transactions are returned.", (None, 100)),
         ("DaysBack", "At most 30 days.", (None, 30)),
@@ -697,7 +767,9 @@ JOINED = [
 
 
 @pytest.mark.parametrize("wording", JOINED, ids=row_id)
-def test_a_text_that_holds_several_values_is_a_text_that_takes_them(wording: str) -> None:
+def test_a_text_that_holds_several_values_is_a_text_that_takes_them(
+    wording: str,
+) -> None:
     """Its options are suggestions: a,b needs no warning."""
     field = read(wording)
     assert field.kind is Kind.TEXT
@@ -732,12 +804,16 @@ def test_no_words_change_a_declared_text(wording: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["integer", "number", "boolean", "array"])
-@pytest.mark.parametrize("wording", [*OF_ANOTHER, "Options are 'a', 'b'. Default 'a'."], ids=row_id)
+@pytest.mark.parametrize(
+    "wording", [*OF_ANOTHER, "Options are 'a', 'b'. Default 'a'."], ids=row_id
+)
 def test_no_words_change_another_declared_type(kind: str, wording: str) -> None:
     """A number has no options in words, and the items of a list no more than suggestions."""
     schema = {"type": kind, "items": {"type": "string"}}
     plain, worded = (
-        read_fields(function({"name": "Given", "description": text, "schema": schema}))[0]
+        read_fields(function({"name": "Given", "description": text, "schema": schema}))[
+            0
+        ]
         for text in ("", wording)
     )
     assert worded.kind == plain.kind

@@ -32,10 +32,16 @@ if TYPE_CHECKING:
 
 UNITS = ("day", "week", "month")
 DESCRIBED = {
-    "PanelName": (8, "[Required] Use function 'Get Panels' to get list of available panels"),
+    "PanelName": (
+        8,
+        "[Required] Use function 'Get Panels' to get list of available panels",
+    ),
     "Symbol": (6, "[Optional] Required if Brand is not specified."),
     "Brand": (4, "[Optional] Required if Symbol is not specified."),
-    "Dimensions": (4, "[Optional] Options are 'Age Group', 'Region', 'Brand'. Default none"),
+    "Dimensions": (
+        4,
+        "[Optional] Options are 'Age Group', 'Region', 'Brand'. Default none",
+    ),
     "PoPGrowth": (0, "[Optional] 'Yes'/'No', default 'No'"),
     "PoPLookback": (1, "[Optional] Between 1 and 4. Default 1"),
     "Share": (0, "[Optional] A number, at most 1"),
@@ -57,7 +63,9 @@ def function(
         for each, (code, text) in (described or DESCRIBED).items()
     )
     fields = read_fields(Function(name=name, params=params))
-    return SimpleNamespace(name=name, fields=tuple(map(declared, fields)) if enforced else fields)
+    return SimpleNamespace(
+        name=name, fields=tuple(map(declared, fields)) if enforced else fields
+    )
 
 
 def filled(**values: Any) -> Form:
@@ -88,7 +96,17 @@ def test_arguments_stand_in_the_order_of_the_parameters() -> None:
     assert form.errors == {}
 
 
-EMPTY = [None, "", [], (), set(), {}, np.array([]), pd.Series([], dtype=str), pd.Index([])]
+EMPTY = [
+    None,
+    "",
+    [],
+    (),
+    set(),
+    {},
+    np.array([]),
+    pd.Series([], dtype=str),
+    pd.Index([]),
+]
 
 
 @pytest.mark.parametrize("empty", EMPTY, ids=row_id)
@@ -117,7 +135,9 @@ def test_clearing_one_and_all() -> None:
     assert form.args == {"PanelName": "Card"}
     form.clear()
     assert form.args == {}
-    assert form.errors["PanelName"] == ["PanelName is required. 'Get Panels' lists its values."]
+    assert form.errors["PanelName"] == [
+        "PanelName is required. 'Get Panels' lists its values."
+    ]
 
 
 class Word(enum.StrEnum):
@@ -130,9 +150,9 @@ class Fails:
     def __fail(self, *_: Any) -> Any:
         raise RuntimeError("boom")
 
-    __str__ = __repr__ = __eq__ = __ne__ = __lt__ = __iter__ = __len__ = __bool__ = __float__ = (
-        __int__
-    ) = __fail
+    __str__ = __repr__ = __eq__ = __ne__ = __lt__ = __iter__ = __len__ = __bool__ = (
+        __float__
+    ) = __int__ = __fail
     __hash__ = None  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> Any:
@@ -204,7 +224,14 @@ OPTIONS = {Kind.YES_NO: ("Yes", "No"), Kind.CHOICE: UNITS}
 
 def field(kind: Kind, **said: Any) -> Field:
     return declared(
-        Field("Given", "Given", kind, "Given", "", **{"options": OPTIONS.get(kind, ())} | said)
+        Field(
+            "Given",
+            "Given",
+            kind,
+            "Given",
+            "",
+            **{"options": OPTIONS.get(kind, ())} | said,
+        )
     )
 
 
@@ -231,7 +258,9 @@ NOTHING += [np.datetime64("NaT", "s"), np.timedelta64("NaT", "s")]
 
 @pytest.mark.parametrize("value", NOTHING, ids=row_id)
 @pytest.mark.parametrize("kind", list(Kind))
-def test_what_stands_for_no_value_is_an_error_and_not_a_text(kind: Kind, value: Any) -> None:
+def test_what_stands_for_no_value_is_an_error_and_not_a_text(
+    kind: Kind, value: Any
+) -> None:
     """NaN, NaT and pd.NA are mistakes: nobody means the text 'nan' (FAULTS 90, 91)."""
     for held in (value, [value]) if kind is Kind.LIST else (value,):
         with pytest.raises(ValueError, match=r"^has no value: '.*'\. Leave it out"):
@@ -305,7 +334,10 @@ def test_several_values_for_one_field_are_those_of_a_sweep() -> None:
 @pytest.mark.parametrize(
     ("kind", "value", "words"),
     BAD,
-    ids=[f"{kind} {type(value).__name__} {number}" for number, (kind, value, _) in enumerate(BAD)],
+    ids=[
+        f"{kind} {type(value).__name__} {number}"
+        for number, (kind, value, _) in enumerate(BAD)
+    ],
 )
 def test_a_bad_value_is_an_error_of_its_field_in_one_line_and_is_kept(
     kind: Kind, value: Any, words: str
@@ -320,7 +352,9 @@ def test_a_bad_value_is_an_error_of_its_field_in_one_line_and_is_kept(
         with pytest.raises(ArgumentError):
             form.check()
         assert form.errors["Given"][0].startswith("Given ")
-    with pytest.raises(WrongValueError, match=re.escape(words.removeprefix("Given "))) as caught:
+    with pytest.raises(
+        WrongValueError, match=re.escape(words.removeprefix("Given "))
+    ) as caught:
         accept(field(kind), value)
     text = str(caught.value)
     assert "\n" not in text
@@ -345,7 +379,9 @@ def test_a_number_outside_its_bounds_is_an_error(value: Any, words: str) -> None
 def test_the_last_date_may_not_stand_before_the_first() -> None:
     """Reversed dates are an error of the second one; equal dates are valid."""
     form = filled(StartDate="2025-03-04", EndDate=dt.date(2025, 3, 3))
-    assert form.errors == {"EndDate": ["EndDate 2025-03-03 is before StartDate 2025-03-04."]}
+    assert form.errors == {
+        "EndDate": ["EndDate 2025-03-03 is before StartDate 2025-03-04."]
+    }
     form["EndDate"] = "2025-03-04"
     assert form.errors == {}
     form.update({"StartDate": "junk", "EndDate": "2020-01-01"})
@@ -360,7 +396,11 @@ def test_one_of_symbol_and_brand_is_described_and_both_are_valid() -> None:
     }
     assert form.errors == {}
     assert form.check() == {"PanelName": "Card"}
-    for values in ({"Symbol": "BKQU"}, {"Brand": ["a"]}, {"Symbol": "BKQU", "Brand": "a"}):
+    for values in (
+        {"Symbol": "BKQU"},
+        {"Brand": ["a"]},
+        {"Symbol": "BKQU", "Brand": "a"},
+    ):
         assert Form(function(), PanelName="Card", **values).warnings == {}
     assert Form(function(), PanelName="Card", Brand=pd.NA).errors.keys() == {"Brand"}
 
@@ -401,9 +441,19 @@ def test_an_unknown_parameter_names_the_nearest_and_sets_nothing() -> None:
 
 def test_a_parameter_is_found_in_any_spelling_that_is_its_own() -> None:
     """Case and separators don't matter, unless two parameters differ only in them."""
-    form = Form(function(dict.fromkeys(["PanelName", "a_b", "AB", "class", "1st", "?"], (0, ""))))
+    form = Form(
+        function(
+            dict.fromkeys(["PanelName", "a_b", "AB", "class", "1st", "?"], (0, ""))
+        )
+    )
     form.update(
-        {"panel_name": "x", "AB": "upper", "a_b": "lower", "class_": "python", "p_1st": "first"}
+        {
+            "panel_name": "x",
+            "AB": "upper",
+            "a_b": "lower",
+            "class_": "python",
+            "p_1st": "first",
+        }
     )
     assert form.args == {
         "PanelName": "x",
@@ -432,7 +482,13 @@ def test_a_repeated_parameter_has_one_value() -> None:
 
 def test_options_that_are_not_listed_are_sent_where_validation_is_off() -> None:
     """`validate=False` enforces nothing, not even what is declared; values are sent as given."""
-    form = Form(function(), validate=False, Symbol="x", Unit="year", Dimensions=["Region", "City"])
+    form = Form(
+        function(),
+        validate=False,
+        Symbol="x",
+        Unit="year",
+        Dimensions=["Region", "City"],
+    )
     assert form.errors == {}
     assert form.args["Unit"] == "year"
     assert form.args["Dimensions"] == ["Region", "City"]
@@ -440,7 +496,12 @@ def test_options_that_are_not_listed_are_sent_where_validation_is_off() -> None:
     form["PoPGrowth"] = "TRUE"
     assert form.args["PoPGrowth"] == "TRUE"
     form.update(
-        {"PoPLookback": "abc", "Brand": "a", "EndDate": "2025-01-01", "StartDate": "2025-01-02"}
+        {
+            "PoPLookback": "abc",
+            "Brand": "a",
+            "EndDate": "2025-01-01",
+            "StartDate": "2025-01-02",
+        }
     )
     assert form.args["PoPLookback"] == "abc"
     assert form.args["Brand"] == "a"
@@ -462,7 +523,12 @@ def test_options_of_a_listing_function_are_hints() -> None:
         (Kind.DATE, ("2025-03-31", "2025-06-30"), dt.date(2025, 6, 30), "2025-06-30"),
         (Kind.DATE, ("2025-03-31", "2025-06-30"), "2025-06-29", None),
         (Kind.DATE, ("today", "2025-06-30"), "2025-06-29", "2025-06-29"),
-        (Kind.LIST, ("Age Group", "Region"), ["region", "AGE GROUP"], ["Region", "Age Group"]),
+        (
+            Kind.LIST,
+            ("Age Group", "Region"),
+            ["region", "AGE GROUP"],
+            ["Region", "Age Group"],
+        ),
         (Kind.LIST, ("Age Group", "Region"), ["Region", "x"], None),
         (Kind.YES_NO, ("true", "false"), True, "true"),
         (Kind.YES_NO, ("N", "Y"), "no", "N"),
@@ -486,7 +552,9 @@ def test_options_hold_where_all_of_them_are_such(
 
 def test_a_thousand_options_are_told_briefly() -> None:
     """The message is one line, however many options there are."""
-    long = field(Kind.CHOICE, options=tuple(f"option {number}" for number in range(10_000)))
+    long = field(
+        Kind.CHOICE, options=tuple(f"option {number}" for number in range(10_000))
+    )
     with pytest.raises(ValueError, match="has no option 'q'") as caught:
         accept(long, "q")
     assert len(str(caught.value)) < 300
@@ -523,7 +591,11 @@ ARGS: dict[bool, list[dict[str, Any]]] = {
         ),
         *(
             CARD | more
-            for more in ({"Dimensions": ["City"]}, {"Share": "half"}, {"StartDate": "March"})
+            for more in (
+                {"Dimensions": ["City"]},
+                {"Share": "half"},
+                {"StartDate": "March"},
+            )
         ),
     ],
 }
@@ -531,13 +603,20 @@ CHECKER = jsonschema.FormatChecker(["date"])
 
 
 @pytest.mark.parametrize(
-    ("args", "valid"), [(args, valid) for valid, rows in ARGS.items() for args in rows], ids=str
+    ("args", "valid"),
+    [(args, valid) for valid, rows in ARGS.items() for args in rows],
+    ids=str,
 )
-def test_the_schema_and_the_form_agree_on_what_is_valid(args: dict[str, Any], valid: bool) -> None:
+def test_the_schema_and_the_form_agree_on_what_is_valid(
+    args: dict[str, Any], valid: bool
+) -> None:
     """Required fields, options, bounds and types are the same in both."""
     schema = Form(function()).json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
-    assert jsonschema.Draft202012Validator(schema, format_checker=CHECKER).is_valid(args) is valid
+    assert (
+        jsonschema.Draft202012Validator(schema, format_checker=CHECKER).is_valid(args)
+        is valid
+    )
     if all(name in DESCRIBED for name in args):
         form = Form(function(), **args)
         # A single string for a list is taken from a person, and becomes an array; else both agree.
@@ -549,9 +628,15 @@ def test_the_schema_carries_help_and_defaults() -> None:
     properties = Form(function()).json_schema()["properties"]
     assert list(properties) == list(DESCRIBED)
     flag = {"type": "string", "enum": ["Yes", "No"], "default": "No"}
-    assert properties["PoPGrowth"] == {**flag, "description": "'Yes'/'No', default 'No'"}
+    assert properties["PoPGrowth"] == {
+        **flag,
+        "description": "'Yes'/'No', default 'No'",
+    }
     number = {"type": "integer", "minimum": 1, "maximum": 4, "default": 1}
-    assert properties["PoPLookback"] == {**number, "description": "Between 1 and 4. Default 1"}
+    assert properties["PoPLookback"] == {
+        **number,
+        "description": "Between 1 and 4. Default 1",
+    }
     assert properties["StartDate"] == {"type": "string", "format": "date"}
     assert properties["Symbol"] == {
         "type": "string",
@@ -594,7 +679,9 @@ FIELDS = st.lists(
         ),
         rule=st.none()
         | st.builds(
-            Rule, st.lists(NAMES, min_size=2, unique=True).map(tuple), st.just("one of them")
+            Rule,
+            st.lists(NAMES, min_size=2, unique=True).map(tuple),
+            st.just("one of them"),
         ),
         minimum=st.none() | st.integers(-3, 3),
         not_before=st.none() | NAMES,
@@ -611,13 +698,36 @@ SCALARS = st.one_of(
         st.floats(),
         st.decimals(),
     ),
-    *(st.fractions(), st.complex_numbers(), st.text(st.characters()), st.binary(max_size=4)),
+    *(
+        st.fractions(),
+        st.complex_numbers(),
+        st.text(st.characters()),
+        st.binary(max_size=4),
+    ),
     *(st.dates(), st.datetimes(), st.times(), st.timedeltas()),
     st.sampled_from(
-        ["Yes", "no", "1", "2", "a", "b", "2025-01-01", "2025-02-30", "1e5", "nan", "\ud800"]
+        [
+            "Yes",
+            "no",
+            "1",
+            "2",
+            "a",
+            "b",
+            "2025-01-01",
+            "2025-02-30",
+            "1e5",
+            "nan",
+            "\ud800",
+        ]
     ),
     st.sampled_from(
-        [*NOTHING, np.int64(1), np.float32(0.1), np.datetime64("2025-01-01"), np.str_("a")]
+        [
+            *NOTHING,
+            np.int64(1),
+            np.float32(0.1),
+            np.datetime64("2025-01-01"),
+            np.str_("a"),
+        ]
     ),
     st.sampled_from(
         [
@@ -633,7 +743,10 @@ SCALARS = st.one_of(
         ]
     ),
     st.builds(iter, st.just("a")),
-    st.builds(pd.Timestamp, st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2200, 1, 1))),  # noqa: DTZ001
+    st.builds(
+        pd.Timestamp,
+        st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2200, 1, 1)),  # noqa: DTZ001
+    ),
 )
 VALUES = st.one_of(
     SCALARS,
@@ -654,7 +767,9 @@ def test_whatever_is_set_the_form_never_raises_and_gives_what_is_valid(
     fields: Any, data: st.DataObject
 ) -> None:
     """Any Python value becomes an argument or an error, and valid arguments of declared fields satisfy the schema."""
-    fields = [declared(field) for field in fields] if data.draw(st.booleans()) else fields
+    fields = (
+        [declared(field) for field in fields] if data.draw(st.booleans()) else fields
+    )
     form = form_with(*fields, validate=data.draw(st.booleans()))
     held = {name: data.draw(VALUES) for name in {field.name for field in fields}}
     for name, value in held.items():
@@ -665,7 +780,9 @@ def test_whatever_is_set_the_form_never_raises_and_gives_what_is_valid(
     assert args == form.args
     assert errors == form.errors
     assert all(
-        isinstance(text, str) and len(text) < 500 for texts in errors.values() for text in texts
+        isinstance(text, str) and len(text) < 500
+        for texts in errors.values()
+        for text in texts
     )
     schema = form.json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -679,7 +796,9 @@ def test_whatever_is_set_the_form_never_raises_and_gives_what_is_valid(
         and form.validate
         and all(field.is_declared() and field.is_declared("bounds") for field in fields)
     ):
-        jsonschema.Draft202012Validator(schema, format_checker=CHECKER).validate(form.args)
+        jsonschema.Draft202012Validator(schema, format_checker=CHECKER).validate(
+            form.args
+        )
 
 
 JSON_SCALARS = st.one_of(
@@ -707,14 +826,23 @@ JSON_SCALARS = st.one_of(
 # Options that are none of the field's kind don't exclude other values, so only the pattern refuses an empty one.
 ENFORCED = {"options": Evidence.DECLARED, "required": Evidence.DECLARED}
 UNUSABLE = Field(
-    "a", "x", Kind.INTEGER, "", "", required=True, options=("Yes", "No"), evidence=ENFORCED
+    "a",
+    "x",
+    Kind.INTEGER,
+    "",
+    "",
+    required=True,
+    options=("Yes", "No"),
+    evidence=ENFORCED,
 )
 
 
 @settings(max_examples=examples(150))
 @example([UNUSABLE], [""])
 @given(FIELDS, st.lists(JSON_SCALARS | st.lists(JSON_SCALARS, max_size=2), min_size=5))
-def test_what_the_schema_accepts_the_form_accepts(fields: list[Field], values: list[Any]) -> None:
+def test_what_the_schema_accepts_the_form_accepts(
+    fields: list[Field], values: list[Any]
+) -> None:
     """The form accepts whatever the schema does, except reversed dates."""
     form = form_with(*fields)
     schema = form.json_schema()
@@ -727,12 +855,16 @@ def test_what_the_schema_accepts_the_form_accepts(fields: list[Field], values: l
     if jsonschema.Draft202012Validator(schema, format_checker=CHECKER).is_valid(held):
         form.update(held)
         assert not [
-            text for texts in form.errors.values() for text in texts if " is before " not in text
+            text
+            for texts in form.errors.values()
+            for text in texts
+            if " is before " not in text
         ]
 
 
 @pytest.mark.parametrize(
-    "use", [Form.check, lambda form: form.args, lambda form: form.errors, Form.json_schema]
+    "use",
+    [Form.check, lambda form: form.args, lambda form: form.errors, Form.json_schema],
 )
 def test_reading_a_form_leaves_it_as_it_is(use: Callable[[Form], Any]) -> None:
     """Values stay as set, with their types."""
@@ -748,12 +880,16 @@ def test_reading_a_form_leaves_it_as_it_is(use: Callable[[Form], Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "sent"), [(True, "Yes"), (False, "No"), (np.True_, "Yes"), ("auto", "Auto")]
+    ("value", "sent"),
+    [(True, "Yes"), (False, "No"), (np.True_, "Yes"), ("auto", "Auto")],
 )
-def test_a_choice_with_yes_and_no_takes_true_and_false(value: object, sent: str) -> None:
+def test_a_choice_with_yes_and_no_takes_true_and_false(
+    value: object, sent: str
+) -> None:
     """True and False are sent as Yes and No if the options have them."""
     function = Function(
-        name="F", params=(Param(name="Mode", description="Options are 'Yes', 'No', 'Auto'."),)
+        name="F",
+        params=(Param(name="Mode", description="Options are 'Yes', 'No', 'Auto'."),),
     )
     (one,) = read_fields(function)
     assert accept(declared(one), value) == sent
@@ -773,7 +909,12 @@ GIVEN = {
         ("Unit", "week", "week", ""),
         ("Unit", "WEEK", "WEEK", "Unit has no option 'WEEK'. Did you mean 'week'?"),
         ("PoPGrowth", "yes", "yes", "has no option 'yes'. Did you mean 'Yes'?"),
-        ("Dimensions", ["region"], ["region"], "has no option 'region'. Did you mean 'Region'?"),
+        (
+            "Dimensions",
+            ["region"],
+            ["region"],
+            "has no option 'region'. Did you mean 'Region'?",
+        ),
         ("Unit", "wek", "wek", "Unit has no option 'wek'. Did you mean 'week'?"),
         ("Unit", ["day", "week"], ["day", "week"], "Unit takes one value, not"),
         ("PoPGrowth", True, "Yes", ""),
@@ -799,7 +940,9 @@ def test_what_is_only_described_is_sent_as_given_with_a_warning(
     given = {"Symbol": "x", "PanelName": "Card", name: value}
     form = Form(function(DESCRIBED | GIVEN, enforced=False), **given)
     assert form.check()[name] == sent
-    assert [warning in text for text in form.warnings.get(name, [])] == [True] * bool(warning)
+    assert [warning in text for text in form.warnings.get(name, [])] == [True] * bool(
+        warning
+    )
     shown = json.dumps(form.json_schema()["properties"][name])
     assert ("enum" in shown) is False
 
@@ -807,7 +950,9 @@ def test_what_is_only_described_is_sent_as_given_with_a_warning(
 def test_dates_that_are_only_described_may_be_in_any_order() -> None:
     """Reversed dates are an error only where the catalog declares both to be dates (FAULTS 85)."""
     for text, warns in (("YYYY-MM-DD", True), ("", False)):
-        described = function({"StartDate": (0, text), "EndDate": (0, text)}, enforced=False)
+        described = function(
+            {"StartDate": (0, text), "EndDate": (0, text)}, enforced=False
+        )
         form = Form(described, StartDate="2025-03-04", EndDate="2025-03-03")
         assert form.errors == {}
         assert bool(form.warnings) is warns
@@ -819,6 +964,8 @@ def test_a_name_may_be_half_a_character() -> None:
         "$ref": "#/$defs/a",
         "$defs": {"a": {"anyOf": [{"type": "integer"}, {"type": "object"}]}},
     }
-    fields = read_fields(Function(name="F", params=(Param(name="a\ud800", schema=schema),)))
+    fields = read_fields(
+        Function(name="F", params=(Param(name="a\ud800", schema=schema),))
+    )
     [own] = form_with(*fields).json_schema()["properties"].values()
     assert own["$id"] == "urn:parameter:a%3F"

@@ -22,7 +22,10 @@ ADDRESS = {
         "city": {"type": "string"},
         "geo": {
             "type": "object",
-            "properties": {"lat": {"type": "number"}, "more": {"$ref": "#/$defs/Address"}},
+            "properties": {
+                "lat": {"type": "number"},
+                "more": {"$ref": "#/$defs/Address"},
+            },
         },
     },
     "required": ["city"],
@@ -79,7 +82,10 @@ def test_a_parameter_stays_one_field_and_has_its_parts_in_it() -> None:
         "items[].sku",
         "items[].count",
     ]
-    assert (parts["customer.name"].required, parts["customer.name"].help) == (True, "Who pays.")
+    assert (parts["customer.name"].required, parts["customer.name"].help) == (
+        True,
+        "Who pays.",
+    )
     assert (
         parts["customer.age"].kind,
         parts["customer.age"].minimum,
@@ -114,9 +120,12 @@ def test_an_object_without_certain_parts_is_one_field(schema: Any) -> None:
 
 
 def test_the_parts_of_all_schemas_of_an_object_are_read() -> None:
-    schema = {"allOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}, {"required": ["b"]}]}
+    schema = {
+        "allOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}, {"required": ["b"]}]
+    }
     definitions = {
-        name.upper(): {"type": "object", "properties": {name: {"type": "string"}}} for name in "ab"
+        name.upper(): {"type": "object", "properties": {name: {"type": "string"}}}
+        for name in "ab"
     }
     [field] = fields_of(given=schema | {"$defs": definitions})
     assert [(part.name, part.required) for part in field.fields] == [
@@ -154,14 +163,23 @@ def test_dotted_names_spell_an_object(values: Any, args: Any) -> None:
             {"customer.age": 17},
             {"customer.age": "between 18|at least 18", "customer.name": "is required"},
         ),
-        ({"customer": {"name": "A", "address": {}}}, {"customer.address.city": "is required"}),
-        ({"customer": {"name": 5.5, "age": "x"}}, {"customer.age": "a whole number, not 'x'"}),
+        (
+            {"customer": {"name": "A", "address": {}}},
+            {"customer.address.city": "is required"},
+        ),
+        (
+            {"customer": {"name": 5.5, "age": "x"}},
+            {"customer.age": "a whole number, not 'x'"},
+        ),
         (
             {"items": [{"sku": "a"}, {"count": "x"}]},
             {"items.1.count": "whole number", "items.1.sku": "is required"},
         ),
         ({"customer": "Ann"}, {"customer": "does not take 'Ann'"}),
-        ({"customer.name": "A", "customer.tier": "gild"}, {"customer.tier": "Did you mean 'gold'"}),
+        (
+            {"customer.name": "A", "customer.tier": "gild"},
+            {"customer.tier": "Did you mean 'gold'"},
+        ),
     ],
 )
 def test_errors_are_at_the_part(values: Any, errors: dict[str, str]) -> None:
@@ -180,7 +198,10 @@ def test_errors_are_at_the_part(values: Any, errors: dict[str, str]) -> None:
             {"customer": {"name": "Ann"}, "customer.name": "Bob"},
             "'customer.name' contradicts 'customer'",
         ),
-        ({"customer": "Ann", "customer.name": "Bob"}, "'customer.name' contradicts 'customer'"),
+        (
+            {"customer": "Ann", "customer.name": "Bob"},
+            "'customer.name' contradicts 'customer'",
+        ),
         ({"customer.nmae": "Bob"}, "Did you mean 'customer.name'"),
         ({"items.2.sku": "a"}, "items.2.sku is after the last of 0 rows"),
     ],
@@ -237,7 +258,10 @@ def test_parts_may_be_variables_or_several_values() -> None:
     assert form.errors.keys() == {"customer.age"}
     form.variables = lambda: {"age": 30}
     assert form.errors == {}
-    assert form.args == {"customer.name": ["a", "b"], "customer": {"tier": "gold", "age": 30}}
+    assert form.args == {
+        "customer.name": ["a", "b"],
+        "customer": {"tier": "gold", "age": 30},
+    }
     assert (form.swept, form.runs) == (["customer.name"], 2)
     assert form.first == {"customer": {"name": "a", "tier": "gold", "age": 30}}
     with pytest.raises(ArgumentError, match=r"customer.name has several values"):
@@ -278,7 +302,9 @@ def test_reading_parts_takes_linear_time() -> None:
     [field] = fields_of(given=schema)
     assert len(list(with_parts([field]))) == 1 + 20 + 20 * 20
     assert_linear(
-        lambda size: list(with_parts(fields_of(**dict.fromkeys(map(str, range(size)), schema)))),
+        lambda size: list(
+            with_parts(fields_of(**dict.fromkeys(map(str, range(size)), schema)))
+        ),
         64,
         1,
     )

@@ -65,7 +65,11 @@ def test_every_field_of_a_listing_is_read() -> None:
         "params": (param,),
         "modelExtra": {},
     }
-    assert (function.asset_name, function.author_user_name, function.params[0].sort_value) == (
+    assert (
+        function.asset_name,
+        function.author_user_name,
+        function.params[0].sort_value,
+    ) == (
         "Card Spend",
         "ada",
         3,
@@ -75,7 +79,9 @@ def test_every_field_of_a_listing_is_read() -> None:
 
 def test_unknown_fields_are_kept() -> None:
     """Fields of a newer service stay accessible."""
-    (function,) = parse([{**FUNCTION, "tags": ["a"], "params": [{**PARAM, "unit": "USD"}]}])
+    (function,) = parse(
+        [{**FUNCTION, "tags": ["a"], "params": [{**PARAM, "unit": "USD"}]}]
+    )
     assert function.model_extra == {"tags": ["a"]}
     assert function.params[0].model_extra == {"unit": "USD"}
 
@@ -86,11 +92,17 @@ def test_only_a_name_is_needed() -> None:
     assert function == Function(name="F", params=(Param(name="P"),))
     assert function.params[0].encoding is Encoding.TEXT
     said = msgspec.structs.asdict(function) | msgspec.structs.asdict(function.params[0])
-    said = {key: value for key, value in said.items() if key not in {"name", "params", "encoding"}}
+    said = {
+        key: value
+        for key, value in said.items()
+        if key not in {"name", "params", "encoding"}
+    }
     assert set(map(repr, said.values())) == {"0", "''", "False", "None", "{}"}
 
 
-@pytest.mark.parametrize("junk", [None, "x", "", -1.5, [], {}, [1], {"a": 1}, True, 10**30])
+@pytest.mark.parametrize(
+    "junk", [None, "x", "", -1.5, [], {}, [1], {"a": 1}, True, 10**30]
+)
 def test_no_field_of_another_type_refuses_a_listing(junk: Any) -> None:
     """A field of another type is converted if possible, or else neutral."""
     odd = {key: junk for key in FUNCTION if key != "name"}
@@ -123,11 +135,14 @@ def test_functions_and_parameters_are_frozen() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [{}, {"name": None}, {"name": ""}, {"name": " "}, {"name": 5}, None, "F", 7, []]
+    "bad",
+    [{}, {"name": None}, {"name": ""}, {"name": " "}, {"name": 5}, None, "F", 7, []],
 )
 def test_an_entry_without_a_name_is_left_out_with_one_warning(bad: Any) -> None:
     """A broken entry or parameter doesn't affect the rest of the catalog (FAULTS 70)."""
-    with pytest.warns(UserWarning, match="^Left out 3 unnamed entries of the listing") as caught:
+    with pytest.warns(
+        UserWarning, match="^Left out 3 unnamed entries of the listing"
+    ) as caught:
         catalog = parse([bad, {"name": "F", "params": [bad, {"name": "P"}, bad]}])
     assert len(caught) == 1
     assert names(catalog) == ["F"]
@@ -143,7 +158,10 @@ WRAPPED: dict[str, Any] = {
     "body as text": {"error": None, "body": json.dumps(LISTED)},
     "body as text after a line break": {"body": "\n " + json.dumps(LISTED)},
     "any key": {"whatever": LISTED},
-    "beside a text that begins as an array does": {"message": "[1 function]", "functions": LISTED},
+    "beside a text that begins as an array does": {
+        "message": "[1 function]",
+        "functions": LISTED,
+    },
     "beside groups with a name": {
         "groups": [{"id": 1, "name": "G"}],
         "functions": named("A", "B", params=[]),
@@ -153,7 +171,10 @@ WRAPPED: dict[str, Any] = {
     "beside records without a name": {"log": [{"at": 1}], "functions": LISTED},
     "two keys deep": {"error": None, "data": {"functions": LISTED}},
     "two keys deep, in a text": {"body": json.dumps({"functions": LISTED})},
-    "two keys deep, beside an empty array": {"errors": [], "data": {"functions": LISTED}},
+    "two keys deep, beside an empty array": {
+        "errors": [],
+        "data": {"functions": LISTED},
+    },
     "beside deeper groups": {"functions": LISTED, "meta": {"groups": [{"name": "G"}]}},
 }
 
@@ -198,7 +219,9 @@ def test_a_reply_without_exactly_one_such_array_is_named(document: Any) -> None:
         parse(document)
 
 
-@pytest.mark.parametrize("data", [b"", b"<html>login</html>", b'[{"name": "A"', b"\xff"])
+@pytest.mark.parametrize(
+    "data", [b"", b"<html>login</html>", b'[{"name": "A"', b"\xff"]
+)
 def test_what_is_not_json_is_no_listing(data: bytes) -> None:
     """A login page or a truncated reply raises a ProtocolError that names the listing."""
     with pytest.raises(ProtocolError, match="listing"):
@@ -240,7 +263,9 @@ CATALOG = parse([
         ("unnamed", "???"),
     ],
 )
-def test_a_function_is_found_by_name_slug_id_and_any_spelling(name: str | int, found: str) -> None:
+def test_a_function_is_found_by_name_slug_id_and_any_spelling(
+    name: str | int, found: str
+) -> None:
     """The wire name wins over the slug, the slug over the id, and all of them over other spellings."""
     assert CATALOG.get(name).name == found
 
@@ -268,12 +293,18 @@ def test_an_unknown_name_is_told_with_what_is_near(name: str, hint: str) -> None
 def test_names_that_are_alike_are_all_reachable() -> None:
     """Equal names, and names that differ only in case, get distinct slugs; the plain one is the first's (FAULTS 72)."""
     catalog = parse(
-        [*named("Get X", id=1), *named("get x", id=2), *named("Get X", id=3), *named("Get X")]
+        [
+            *named("Get X", id=1),
+            *named("get x", id=2),
+            *named("Get X", id=3),
+            *named("Get X"),
+        ]
     )
     assert catalog.slugs == ("get_x", "get_x_2", "get_x_3", "get_x_4")
     assert [catalog.get(slug) for slug in catalog.slugs] == list(catalog)
     assert [
-        catalog.get(slug) is function for slug, function in zip(catalog.slugs, catalog, strict=True)
+        catalog.get(slug) is function
+        for slug, function in zip(catalog.slugs, catalog, strict=True)
     ] == [True] * 4
     assert [catalog.slug(function) for function in catalog] == list(catalog.slugs)
     assert [catalog.get(name).id for name in ("Get X", "get x", 3)] == [1, 2, 3]
@@ -297,7 +328,9 @@ def test_names_that_are_alike_are_all_reachable() -> None:
         ("& !", ["Get Panel Daily", "Get Panels", "9", "Tops & Co", "???"]),
     ],
 )
-def test_a_search_finds_every_word_somewhere_and_names_first(words: str, found: list[str]) -> None:
+def test_a_search_finds_every_word_somewhere_and_names_first(
+    words: str, found: list[str]
+) -> None:
     """Words are searched in names, groups, descriptions and parameters; half of them will do if none has more."""
     assert [function.name for function in CATALOG.search(words)] == found
 
@@ -311,7 +344,9 @@ def test_a_word_finds_one_and_several(word: str) -> None:
         "The daily list, by company",
         "None of by",
     ]
-    catalog = parse([{"name": str(at), "description": text} for at, text in enumerate(texts)])
+    catalog = parse(
+        [{"name": str(at), "description": text} for at, text in enumerate(texts)]
+    )
     found = {"daily": ["2"], "by": ["0", "1", "2", "3"]}.get(word, ["0", "1", "2"])
     assert [function.name for function in catalog.search(word)] == found
 
@@ -327,7 +362,10 @@ def test_what_a_parameter_may_be_is_found() -> None:
         for at, text in enumerate(texts)
     ]
     catalog = parse(listing)
-    assert [function.name for function in catalog.search("spend region")] == ["Spend 0", "Spend 1"]
+    assert [function.name for function in catalog.search("spend region")] == [
+        "Spend 0",
+        "Spend 1",
+    ]
     assert [function.name for function in catalog.search("region")] == ["Spend 0"]
     assert not catalog.search("none")
 
@@ -382,7 +420,8 @@ def test_a_name_becomes_a_legal_identifier(name: str, slug: str, kept: str) -> N
 
 @given(
     st.lists(
-        st.text(max_size=6) | st.sampled_from(["a", "A", "a_2", "ª", "ß", "İ", "·a", "²"]),
+        st.text(max_size=6)
+        | st.sampled_from(["a", "A", "a_2", "ª", "ß", "İ", "·a", "²"]),
         max_size=8,
     )
 )
@@ -412,7 +451,9 @@ def test_a_suggestion_in_a_large_catalog_looks_at_each_name_once(
 
     monkeypatch.setattr(difflib, "SequenceMatcher", Counting)
     for size in (1_000, 10_000):
-        catalog = Catalog([Function(name=f"Get Brand {number}") for number in range(size)])
+        catalog = Catalog(
+            [Function(name=f"Get Brand {number}") for number in range(size)]
+        )
         compared.clear()
         with pytest.raises(NotFoundError, match="Did you mean 'Get Brand 7"):
             catalog.get("Get Brnd 77 x")
@@ -434,9 +475,16 @@ def test_ten_thousand_equal_names_are_all_told_apart() -> None:
         ([], ["a\x1b\u202eb"], "Listed again: 1 added (a\\x1b\\u202eb)."),
     ],
 )
-def test_changes_are_said_in_words(before: list[str], after: list[str], said: str) -> None:
+def test_changes_are_said_in_words(
+    before: list[str], after: list[str], said: str
+) -> None:
     """Two functions may have one name; names are short and visible; the order isn't a change."""
     assert (
-        relisted(*(Catalog([Function(name=name) for name in names]) for names in (before, after)))
+        relisted(
+            *(
+                Catalog([Function(name=name) for name in names])
+                for names in (before, after)
+            )
+        )
         == said
     )

@@ -30,7 +30,9 @@ DEFS = {"$defs": {"Unit": {"enum": ["day", "week"], "description": "The unit."}}
 
 def field_of(schema: Any, description: str = "", name: str = "Given") -> Field:
     (field,) = read_fields(
-        Function(name="F", params=(Param(name=name, description=description, schema=schema),))
+        Function(
+            name="F", params=(Param(name=name, description=description, schema=schema),)
+        )
     )
     return field
 
@@ -48,12 +50,24 @@ def field_of(schema: Any, description: str = "", name: str = "Given") -> Field:
         ({"enum": ["Yes", "No"]}, Kind.YES_NO, ("Yes", "No")),
         ({"enum": [1, 2]}, Kind.INTEGER, ("1", "2")),
         ({"const": "a"}, Kind.CHOICE, ("a",)),
-        ({"oneOf": [{"const": "a"}, {"enum": ["b", "c"]}]}, Kind.CHOICE, ("a", "b", "c")),
+        (
+            {"oneOf": [{"const": "a"}, {"enum": ["b", "c"]}]},
+            Kind.CHOICE,
+            ("a", "b", "c"),
+        ),
         ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, Kind.INTEGER, ()),
         ({"allOf": [{"type": "integer"}, {"minimum": 1}]}, Kind.INTEGER, ()),
         ({"type": "number", "allOf": [{"type": "integer"}]}, Kind.INTEGER, ()),
-        ({"type": ["integer", "null"], "allOf": [{"type": "number"}]}, Kind.INTEGER, ()),
-        ({"type": "number", "allOf": [{"type": ["integer", "number"]}]}, Kind.NUMBER, ()),
+        (
+            {"type": ["integer", "null"], "allOf": [{"type": "number"}]},
+            Kind.INTEGER,
+            (),
+        ),
+        (
+            {"type": "number", "allOf": [{"type": ["integer", "number"]}]},
+            Kind.NUMBER,
+            (),
+        ),
         ({"type": "array", "items": {"type": "string"}}, Kind.LIST, ()),
         ({"type": "array", "items": {"enum": ["a", "b"]}}, Kind.LIST, ("a", "b")),
         ({"type": "array", "items": {"type": "array", "items": {}}}, Kind.JSON, ()),
@@ -61,7 +75,11 @@ def field_of(schema: Any, description: str = "", name: str = "Given") -> Field:
         ({"type": "object"}, Kind.JSON, ()),
         ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, Kind.JSON, ()),
         ({"$ref": "#/$defs/Unit"} | DEFS, Kind.CHOICE, ("day", "week")),
-        ({"type": "array", "items": {"$ref": "#/$defs/Unit"}} | DEFS, Kind.LIST, ("day", "week")),
+        (
+            {"type": "array", "items": {"$ref": "#/$defs/Unit"}} | DEFS,
+            Kind.LIST,
+            ("day", "week"),
+        ),
         ({"$ref": "#"}, Kind.JSON, ()),
         ({"$ref": "https://example.com/schema"}, Kind.JSON, ()),
         ({"$ref": "#/nowhere"}, Kind.JSON, ()),
@@ -75,7 +93,10 @@ def test_a_schema_decides_kind_and_options(
     field = field_of(schema, "Options are 'x', 'y'." if kind is not Kind.TEXT else "")
     assert (field.kind, field.is_declared()) == (kind, True)
     if options:
-        assert (field.options, field.evidence["options"]) == (options, Evidence.DECLARED)
+        assert (field.options, field.evidence["options"]) == (
+            options,
+            Evidence.DECLARED,
+        )
 
 
 @pytest.mark.parametrize(
@@ -93,7 +114,9 @@ def test_contradictions_are_named_once_when_the_functions_are_listed(
 ) -> None:
     """One warning names the first three, and the functions are there."""
     wrong = [{"name": f"p{at}", "schema": {"enum": []}} for at in range(5)]
-    listing = [{"name": "F", "params": [*wrong, {"name": "ok", "schema": {"enum": ["a"]}}]}]
+    listing = [
+        {"name": "F", "params": [*wrong, {"name": "ok", "schema": {"enum": ["a"]}}]}
+    ]
     with pytest.warns(
         match=r"not enforced: 'p0' of 'F' \(it has no options\), 'p1' .* and 2 more\."
     ) as caught:
@@ -123,7 +146,9 @@ def test_words_do_not_change_a_declared_text() -> None:
         ({"type": "integer", "minimum": "1", "maximum": True}, None, None),
     ],
 )
-def test_bounds_are_inclusive(schema: Any, low: float | None, high: float | None) -> None:
+def test_bounds_are_inclusive(
+    schema: Any, low: float | None, high: float | None
+) -> None:
     """Exclusive bounds of whole numbers become the next number; OpenAPI 3.0 writes them as flags."""
     field = field_of(schema)
     assert (field.minimum, field.maximum) == (low, high)
@@ -167,7 +192,9 @@ def test_a_schema_that_contradicts_itself_does_not_enforce_that(schema: Any) -> 
         (True, [1, 2.5], [1, 2.5]),
     ],
 )
-def test_a_value_has_the_type_that_its_schema_declares(schema: Any, value: Any, typed: Any) -> None:
+def test_a_value_has_the_type_that_its_schema_declares(
+    schema: Any, value: Any, typed: Any
+) -> None:
     """Numbers are numbers and flags are flags; a text stays one where the schema allows texts (FAULTS 156)."""
     sent = form_with(field_of(schema), Given=value).check()
     assert sent == {"Given": typed}
@@ -178,16 +205,32 @@ def test_a_value_has_the_type_that_its_schema_declares(schema: Any, value: Any, 
     ("schema", "value", "words"),
     [
         ({"type": "object", "required": ["a"]}, {"b": 1}, "'a' is a required property"),
-        ({"type": "object"}, '{"a": 1} x', "it isn't valid JSON (Extra data at character 10)."),
-        ({"type": "array"}, '["a', "it isn't valid JSON (Unterminated string at character 2)."),
+        (
+            {"type": "object"},
+            '{"a": 1} x',
+            "it isn't valid JSON (Extra data at character 10).",
+        ),
+        (
+            {"type": "array"},
+            '["a',
+            "it isn't valid JSON (Unterminated string at character 2).",
+        ),
         ({"type": "array"}, "[NaN]", "it isn't valid JSON (JSON has no NaN)."),
-        ({"type": "boolean"}, "ja", "Given has no option 'ja'. Options are 'Yes' and 'No'."),
+        (
+            {"type": "boolean"},
+            "ja",
+            "Given has no option 'ja'. Options are 'Yes' and 'No'.",
+        ),
         ({"type": "array"}, "1,2,3", "Enter [1,2,3]."),
         ({"type": "array"}, "[1,2,", "isn't valid JSON"),
         ({"type": "object"}, "[1]", "is not of type 'object'"),
         ({"type": "array", "items": {"type": "object"}}, [{}, 1], "(at 1)"),
         ({"type": "integer", "maximum": 3}, 4, "at most 3"),
-        ({"type": "array", "items": {"type": "integer", "maximum": 3}}, [4], "at most 3"),
+        (
+            {"type": "array", "items": {"type": "integer", "maximum": 3}},
+            [4],
+            "at most 3",
+        ),
         ({"enum": ["day", "week"]}, "wek", "Did you mean 'week'?"),
     ],
 )
@@ -200,7 +243,9 @@ def test_a_value_that_contradicts_its_schema_is_an_error_at_its_field(
     assert form_with(field, validate=False, Given=value).errors == {}
 
 
-@pytest.mark.parametrize("value", ["[1,2,", ' {"a": 1,}', "{", "[draft] title", "[1, NaN]"])
+@pytest.mark.parametrize(
+    "value", ["[1,2,", ' {"a": 1,}', "{", "[draft] title", "[1, NaN]"]
+)
 def test_a_text_that_begins_as_json_but_is_none_gets_a_warning(value: str) -> None:
     """It is sent as a text, which a parameter of any type takes."""
     form = form_with(field_of(True), Given=value)
@@ -212,7 +257,9 @@ def test_a_text_that_begins_as_json_but_is_none_gets_a_warning(value: str) -> No
 
 
 @pytest.mark.parametrize("value", ["[1, 2]", '{"a": 1}', " []"])
-def test_a_text_that_is_json_gets_a_warning_with_the_way_to_send_that(value: str) -> None:
+def test_a_text_that_is_json_gets_a_warning_with_the_way_to_send_that(
+    value: str,
+) -> None:
     """A field that takes text sends the text."""
     form = form_with(field_of(True), Given=value)
     assert form.check() == {"Given": value}
@@ -254,13 +301,15 @@ def test_a_text_that_is_not_of_its_format_gets_a_warning(
         form = form_with(field, Given=value)
         assert form.check() == {"Given": value}
         [warning] = form.warnings["Given"]
-        assert warning.startswith(f"Given takes a {format_} such as {good[0]}, not '{value}'"), (
-            value
-        )
-    several = field_of({"type": "array", "items": {"type": "string", "format": format_}})
-    assert len(form_with(several, Given=good + bad).warnings["Given"]) == len(bad[:3]) + (
-        len(bad) > 3
+        assert warning.startswith(
+            f"Given takes a {format_} such as {good[0]}, not '{value}'"
+        ), value
+    several = field_of(
+        {"type": "array", "items": {"type": "string", "format": format_}}
     )
+    assert len(form_with(several, Given=good + bad).warnings["Given"]) == len(
+        bad[:3]
+    ) + (len(bad) > 3)
 
 
 @pytest.mark.parametrize("value", ["1,2,3", [1, 2], "NaN", ["[1,"], '"a"', "", '"[1]"'])
@@ -273,7 +322,12 @@ def test_any_other_text_and_value_gets_none(value: Any) -> None:
 def test_the_default_and_the_words_of_a_schema_are_used() -> None:
     """A default keeps its JSON type, and a schema's description stands in for a missing one."""
     listed = field_of(
-        {"type": "array", "items": {"type": "integer"}, "default": [1, 2], "description": "Ids."}
+        {
+            "type": "array",
+            "items": {"type": "integer"},
+            "default": [1, 2],
+            "description": "Ids.",
+        }
     )
     assert (listed.default, listed.help) == ("[1, 2]", "Ids.")
     properties = form_with(listed).json_schema()["properties"]
@@ -288,7 +342,10 @@ def test_a_hostile_schema_ends() -> None:
         f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(40)
     }
     deep["d40"] = {"type": "string"}
-    loops = {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}
+    loops = {
+        "$ref": "#/$defs/a",
+        "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}},
+    }
     assert problem_of({"$ref": "#/$defs/d0", "$defs": deep}, 1) == ""
     assert problem_of({"pattern": "(a+)+$"}, "a" * 60 + "!") == ""
     names = {"patternProperties": {"(a+)+$": True}, "additionalProperties": False}
@@ -317,7 +374,8 @@ ANY_JSON = st.recursive(
     | st.integers(-5, 5)
     | st.sampled_from([1e308, "string", "integer", "array", "#", "date"]),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4)
     ),
     max_leaves=12,
 )
@@ -336,8 +394,12 @@ PLAIN = st.recursive(
     st.fixed_dictionaries(
         {},
         optional={
-            "type": st.sampled_from(["null", "boolean", "integer", "number", "array", "object"])
-            | st.lists(st.sampled_from(["string", "null", "integer"]), min_size=1, unique=True),
+            "type": st.sampled_from(
+                ["null", "boolean", "integer", "number", "array", "object"]
+            )
+            | st.lists(
+                st.sampled_from(["string", "null", "integer"]), min_size=1, unique=True
+            ),
             "enum": st.lists(st.sampled_from(["", "a", "ab"]), min_size=1),
             "minLength": st.integers(0, 2),
             "minimum": st.integers(-2, 2),
@@ -354,7 +416,11 @@ PLAIN = st.recursive(
     max_leaves=8,
 )
 OF_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-3, 3) | st.sampled_from(["", "a"]),
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.floats(-3, 3)
+    | st.sampled_from(["", "a"]),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.just("a"), inner),
     max_leaves=4,
 )
@@ -363,7 +429,9 @@ OF_JSON = st.recursive(
 @pytest.mark.slow
 @settings(max_examples=examples(300))
 @given(PLAIN, OF_JSON)
-def test_a_plain_schema_accepts_what_jsonschema_accepts(schema: dict[str, Any], value: Any) -> None:
+def test_a_plain_schema_accepts_what_jsonschema_accepts(
+    schema: dict[str, Any], value: Any
+) -> None:
     valid = Draft202012Validator(schema).is_valid(value)
     assert accepts(schema, value) is valid
     assert (problem_of(schema, value) == "") is valid

@@ -119,7 +119,10 @@ def by_preset(session: Session, name: str, value: Any, folder: Path) -> None:
     form = session.kinds.form(**{name: value})
     Presets("demo", folder / "presets.toml").save("kinds", "mine", form_values(form))
     filled = session.kinds.form()
-    assert fill(filled, Presets("demo", folder / "presets.toml").get("kinds", "mine")) == []
+    assert (
+        fill(filled, Presets("demo", folder / "presets.toml").get("kinds", "mine"))
+        == []
+    )
     session.kinds.submit(filled).result()
 
 
@@ -146,7 +149,20 @@ SAME: dict[str, list[Any]] = {
     "either": [*NOT_ONLY_TEXT, "", "\t", 7, 0, -(10**30)],
     "turned": ["7", "1E5", "{}", "", " ", 7, 0],
     "worded": ["3.10", "7", "null", "", 0.1, 1e22, None],
-    "bare": ["007", "json:7", "", " ", 7, 1e5, True, None, [], [1, "1", None], {"a": [0.5]}, {}],
+    "bare": [
+        "007",
+        "json:7",
+        "",
+        " ",
+        7,
+        1e5,
+        True,
+        None,
+        [],
+        [1, "1", None],
+        {"a": [0.5]},
+        {},
+    ],
     "maybe": [7, 0, None],
     "mixed": [1, "1", None],
     "texts": [[], [""], ["b", "a", "b"], [" ", "", " "], ["1", "01"], None],
@@ -165,11 +181,16 @@ SAME: dict[str, list[Any]] = {
 @pytest.mark.parametrize("way", PASSING)
 @pytest.mark.parametrize(("name", "values"), SAME.items(), ids=SAME)
 def test_a_value_of_an_allowed_type_arrives_as_it_is(
-    session: Session, tmp_path: Path, way: Callable[..., None], name: str, values: list[Any]
+    session: Session,
+    tmp_path: Path,
+    way: Callable[..., None],
+    name: str,
+    values: list[Any],
 ) -> None:
     """Blank, empty and null values, repeats, long numbers and texts that look like numbers, where they are declared."""
     for value in values:
-        if way is by_table and value is None:  # a cell without a value leaves its argument out
+        # A cell without a value leaves its argument out.
+        if way is by_table and value is None:
             continue
         way(session, name, value, tmp_path)
         found = got(name)
@@ -232,12 +253,19 @@ def test_the_runs_of_a_sweep_differ_by_type_and_order(
         assert sorted(repr(call[name]) for call in arrived) == told
 
 
-def test_a_cell_of_a_table_without_a_value_leaves_its_argument_out(session: Session) -> None:
+def test_a_cell_of_a_table_without_a_value_leaves_its_argument_out(
+    session: Session,
+) -> None:
     """Although the function takes null."""
     session.kinds.sweep(
-        pd.DataFrame({"maybe": pd.array([7, None], dtype="Int64"), "perhaps": [None, "x"]})
+        pd.DataFrame(
+            {"maybe": pd.array([7, None], dtype="Int64"), "perhaps": [None, "x"]}
+        )
     )
-    assert sorted((call["maybe"], call["perhaps"]) for call in arrived) == [(5, "x"), (7, "unset")]
+    assert sorted((call["maybe"], call["perhaps"]) for call in arrived) == [
+        (5, "x"),
+        (7, "unset"),
+    ]
 
 
 # Values of another type, which are converted without loss or refused
@@ -245,7 +273,15 @@ def test_a_cell_of_a_table_without_a_value_leaves_its_argument_out(session: Sess
 CONVERTED: list[tuple[str, Any, Any]] = [
     *(
         ("whole", value, 7)
-        for value in (7.0, Decimal("7.00"), Fraction(7), np.int64(7), np.float32(7), "7.0", " 7 ")
+        for value in (
+            7.0,
+            Decimal("7.00"),
+            Fraction(7),
+            np.int64(7),
+            np.float32(7),
+            "7.0",
+            " 7 ",
+        )
     ),
     ("whole", pd.array([7], dtype="Int64")[0], 7),
     ("whole", np.uint64(2**64 - 1), 2**64 - 1),
@@ -274,7 +310,15 @@ CONVERTED: list[tuple[str, Any, Any]] = [
 REFUSED: list[tuple[str, Any]] = [
     *(
         ("whole", value)
-        for value in (1.5, Decimal("7.1"), Fraction(1, 3), True, " ", "seven", float("nan"))
+        for value in (
+            1.5,
+            Decimal("7.1"),
+            Fraction(1, 3),
+            True,
+            " ",
+            "seven",
+            float("nan"),
+        )
     ),
     *(("number", value) for value in (Fraction(1, 3), True, " ", "1,5", 10**400, "x")),
     *(("either", value) for value in (0.5, [7], pd.NA, {"a": 1})),
@@ -306,7 +350,9 @@ def test_a_value_that_would_lose_something_is_refused(
     assert not arrived
 
 
-def test_what_is_empty_clears_a_field_that_does_not_declare_it(session: Session) -> None:
+def test_what_is_empty_clears_a_field_that_does_not_declare_it(
+    session: Session,
+) -> None:
     """``None`` of a text, and an empty text of a number or a date."""
     empty = [
         ("text", None),
@@ -378,10 +424,22 @@ def by_shell(
 
 
 ENTERED: dict[str, dict[str, Any]] = {
-    "text": {"7": "7", "null": "null", "1E5": "1E5", "true": "true", "json:7": "json:7"},
+    "text": {
+        "7": "7",
+        "null": "null",
+        "1E5": "1E5",
+        "true": "true",
+        "json:7": "json:7",
+    },
     "either": {"7": "7", "1E5": "1E5", "null": "null", "json:7": 7, 'json:"7"': "7"},
     "turned": {"7": "7", "3.10": "3.10", "json: 7": 7},
-    "worded": {"3.10": "3.10", "1e5": "1e5", "null": "null", "json:3.1": 3.1, "json:null": None},
+    "worded": {
+        "3.10": "3.10",
+        "1e5": "1e5",
+        "null": "null",
+        "json:3.1": 3.1,
+        "json:null": None,
+    },
     "maybe": {"7": 7, "7.0": 7, "null": None, "json:null": None},
     "perhaps": {"7": "7", "null": "null", "json:null": None, "x y": "x y"},
     "mixed": {"1": "1", "json:1": 1, "null": None},
@@ -423,7 +481,10 @@ def test_entered_white_space_is_a_value(
         assert got(name) == blank
         view = FormView(session.kinds, session.kinds.form(), lambda: None)
         view.take({name: blank, "texts": [blank, "a", blank]})
-        assert (view.form.args[name], view.form.args["texts"]) == (blank, [blank, "a", blank])
+        assert (view.form.args[name], view.form.args["texts"]) == (
+            blank,
+            [blank, "a", blank],
+        )
 
 
 @pytest.mark.fault(155)
@@ -485,7 +546,9 @@ def test_an_object_is_in_no_record(
     form = session.kinds.form(table=frame, text="x")
     assert "a cell" not in repr(form)
     with pytest.raises(jf.ArgumentError, match="cannot store table"):
-        Presets("demo", tmp_path / "presets.toml").save("kinds", "mine", form_values(form))
+        Presets("demo", tmp_path / "presets.toml").save(
+            "kinds", "mine", form_values(form)
+        )
     assert fill(form, {"table": None, "text": "y"}) == []
     assert form.args == {"table": None, "text": "y"}
     for _ in range(2):

@@ -26,16 +26,20 @@ if TYPE_CHECKING:
 
 
 def field(name: str, code: int = 0, text: str = "") -> Field:
-    return read_fields(Function(name="F", params=(Param(name=name, type=code, description=text),)))[
-        0
-    ]
+    return read_fields(
+        Function(name="F", params=(Param(name=name, type=code, description=text),))
+    )[0]
 
 
-DIMENSIONS = declared(field("Dimensions", 4, "Options are 'Age Group', 'Region', 'Brand'."))
+DIMENSIONS = declared(
+    field("Dimensions", 4, "Options are 'Age Group', 'Region', 'Brand'.")
+)
 LOOKBACK = declared(field("n", 1, "At least 1 and at most 50."))
 DAY = declared(field("start_date"))
 NAME = field("Name")
-YES = declared(field("Flag", 0, "Options are 'Yes', 'No'. If none, Flag defaults to 'No'."))
+YES = declared(
+    field("Flag", 0, "Options are 'Yes', 'No'. If none, Flag defaults to 'No'.")
+)
 
 
 def form_of(one: Field, value: Any, **variables: Any) -> Form:
@@ -68,7 +72,11 @@ def test_each_value_is_sent_once_in_its_order(
     form = form_of(one, Each(values))
     assert form.errors == {}
     assert form.args == {one.name: sent}
-    assert (form.swept, form.runs, form.first) == ([one.name], len(sent), {one.name: sent[0]})
+    assert (form.swept, form.runs, form.first) == (
+        [one.name],
+        len(sent),
+        {one.name: sent[0]},
+    )
 
 
 def test_each_bad_value_is_named_and_the_others_are_valid() -> None:
@@ -80,7 +88,8 @@ def test_each_bad_value_is_named_and_the_others_are_valid() -> None:
         "n": ["n takes a whole number, not 'x'.", *beyond, "And 8 more like these."]
     }
     assert (
-        "Did you mean 'Region'?" in form_of(DIMENSIONS, Each((["Regoin"],))).errors["Dimensions"][0]
+        "Did you mean 'Region'?"
+        in form_of(DIMENSIONS, Each((["Regoin"],))).errors["Dimensions"][0]
     )
 
 
@@ -93,7 +102,9 @@ def test_each_bad_value_is_named_and_the_others_are_valid() -> None:
         (NAME, "a", ["a", "c"]),
     ],
 )
-def test_a_variable_stands_for_each_of_its_values(one: Field, held: Any, sent: list[str]) -> None:
+def test_a_variable_stands_for_each_of_its_values(
+    one: Field, held: Any, sent: list[str]
+) -> None:
     """A variable that holds a list, an array or a column means each of its current values."""
     values = {"names": held}
     form = form_of(one, Each((Variable("names"), "c")))
@@ -171,7 +182,11 @@ def test_ten_thousand_values_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_of_several_values_the_first_stays() -> None:
     """Nothing of none, and a value that is alone."""
-    assert (first_of(Each(("a", "b"))), first_of(Each(())), first_of("a")) == ("a", None, "a")
+    assert (first_of(Each(("a", "b"))), first_of(Each(())), first_of("a")) == (
+        "a",
+        None,
+        "a",
+    )
 
 
 def shown(view: FormView, name: str) -> dict[str, Any]:
@@ -191,7 +206,9 @@ _TEXTS = (
     st.lists(st.lists(_TEXTS, min_size=1, max_size=4), max_size=4),
 )
 @example(["json:", "json:5", "'json:5'", '"json:', "'$5'"], [["json:5", "$5"]])
-def test_lines_give_back_what_they_show(texts: list[str], lists: list[list[str]]) -> None:
+def test_lines_give_back_what_they_show(
+    texts: list[str], lists: list[list[str]]
+) -> None:
     """Any texts and lists of texts are shown in a form that the page sends back as the same."""
 
     def told(name: str = "", items: list[str] = []) -> None:  # noqa: B006  # nobody calls it
@@ -199,7 +216,9 @@ def test_lines_give_back_what_they_show(texts: list[str], lists: list[list[str]]
 
     function = jf.connect([told]).told
     view = FormView(
-        function, function.form(name=Each(tuple(texts)), items=Each(tuple(lists))), lambda: None
+        function,
+        function.form(name=Each(tuple(texts)), items=Each(tuple(lists))),
+        lambda: None,
     )
     for name, values in ("name", texts), ("items", lists):
         held = shown(view, name).get("value", {"each": []})
@@ -224,7 +243,10 @@ def test_the_inputs_show_several_values(funcs: Session) -> None:
     [error] = shown(view, "PanelName")["errors"]
     assert error["text"].startswith("Panel Name is required.")
     view.form["PoPLookback"] = Each((1, 2))
-    assert (shown(view, "PoPLookback")["value"], view.values()["runs"]) == ({"each": ["1", "2"]}, 2)
+    assert (shown(view, "PoPLookback")["value"], view.values()["runs"]) == (
+        {"each": ["1", "2"]},
+        2,
+    )
     view.form["PoPLookback"] = 3
     assert shown(view, "PoPLookback")["value"] == "3"
     view.take({"PoPLookback": NotText(["1", "2", "x"])}, 2)

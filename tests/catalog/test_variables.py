@@ -60,7 +60,9 @@ def _variables() -> None:
     ],
     ids=["text", "list", "array", "Series"],
 )
-def test_a_variable_is_sent_as_what_it_holds_at_the_run(value: object, sent: list[str]) -> None:
+def test_a_variable_is_sent_as_what_it_holds_at_the_run(
+    value: object, sent: list[str]
+) -> None:
     """The form stores the name and sends the variable's current value, alone or within a list."""
     filled = form(many=Variable("it"), a="z")
     VARIABLES["it"] = "earlier"
@@ -76,7 +78,10 @@ def test_a_variable_is_sent_as_what_it_holds_at_the_run(value: object, sent: lis
     ("value", "said"),
     [
         (Variable("symbl"), "There is no variable 'symbl'. Did you mean 'symbol'?"),
-        (Variable("zzz"), "There is no variable 'zzz'. Define it, or quote the value: '$zzz'."),
+        (
+            Variable("zzz"),
+            "There is no variable 'zzz'. Define it, or quote the value: '$zzz'.",
+        ),
         (Variable(""), "There is no variable ''. Define it, or quote the value: '$'."),
         (Variable("nothing"), "$nothing is empty: 'None'."),
         (Variable("symbol"), "n takes a whole number, not 'BKQU'."),

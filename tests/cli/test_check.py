@@ -27,7 +27,10 @@ WRONG = {
         "{0}, line 3: get_odd cannot be published.\nParameter x is annotated",
     ),
     "e.ipynb": ("no notebook", "{0} is not a valid notebook: JSON is malformed"),
-    "f.py": (f"{HEAD}@function('Shops')\ndef f(): ...", "{0}, line 3: Not a function: 'Shops'."),
+    "f.py": (
+        f"{HEAD}@function('Shops')\ndef f(): ...",
+        "{0}, line 3: Not a function: 'Shops'.",
+    ),
     "g.py": (ONE.format("get_one():"), ""),
     "h.py": (
         ONE.format("get_one():"),
@@ -48,7 +51,9 @@ def test_it_shows_the_form_of_each_function(capsys: pytest.CaptureFixture[str]) 
     assert out.splitlines()[-1] == "No errors; 3 functions can be published."
     heads = [line for line in out.splitlines() if line[:1].strip()]
     assert heads[0] == f"Get Best Days · Shops · Stores · {folder / 'best_days.ipynb'}"
-    assert heads[1].startswith(f"Get Stores · Shops · Stores · {folder / 'stores.py'}, line ")
+    assert heads[1].startswith(
+        f"Get Stores · Shops · Stores · {folder / 'stores.py'}, line "
+    )
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert "field control required default options help" in lines
     assert "Days integer 3 How many days to give." in lines
@@ -69,9 +74,13 @@ def test_it_reports_every_error_with_its_file_and_line(
     assert out.split("\n")[0] == f"Get One · Panel data · {tmp_path / 'g.py'}, line 3"
     said = err.strip().split("\n\n")
     expected = [
-        text.format(tmp_path / name, tmp_path / "g.py") for name, (_, text) in WRONG.items() if text
+        text.format(tmp_path / name, tmp_path / "g.py")
+        for name, (_, text) in WRONG.items()
+        if text
     ]
-    assert [text[: len(start)] for text, start in zip(said, expected, strict=False)] == expected
+    assert [
+        text[: len(start)] for text, start in zip(said, expected, strict=False)
+    ] == expected
     assert said[len(expected) :] == ["8 errors; 1 function can be published."]
     assert all(text.count("\n") <= 2 for text in said)
 
@@ -106,7 +115,10 @@ def test_it_goes_on_after_a_file_that_ends_its_process_or_never_ends(
             "The folder of published functions {}/absent cannot be read: No such file or directory.",
         ),
         (["{}/empty"], "No function to publish in {}/empty.\nAdd @function"),
-        (["{}", "--timeout", "0"], "--timeout must be a positive number of seconds, not 0."),
+        (
+            ["{}", "--timeout", "0"],
+            "--timeout must be a positive number of seconds, not 0.",
+        ),
         (
             ["{}", "--config", "{}/absent.toml"],
             "{}/absent.toml cannot be read: No such file or directory.",

@@ -47,7 +47,9 @@ def test_call_writes_the_same_frame_in_every_format(tmp_path: Path, form: str) -
         "json": lambda path: pd.DataFrame(json.loads(path.read_text())),
     }
     read = readers[form](target)
-    frame = jf.connect().get_panel_daily(PanelName=PANEL, Symbol=SYMBOL, Dimensions=["Region"])
+    frame = jf.connect().get_panel_daily(
+        PanelName=PANEL, Symbol=SYMBOL, Dimensions=["Region"]
+    )
     assert list(read.columns) == list(frame.columns)
     assert (pd.to_datetime(read["Date"]) == frame["Date"]).all()
     for name in ("Spend", "Transaction Count", "Spend per Card"):
@@ -62,7 +64,9 @@ def test_call_writes_a_sheet(tmp_path: Path) -> None:
     assert "xl/worksheets/sheet1.xml" in zipfile.ZipFile(target).namelist()
 
 
-def test_call_writes_a_table_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_call_writes_a_table_to_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Without a format a call writes a table with every column."""
     assert main(["call", "get_panels"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -108,7 +112,12 @@ def test_options_of_a_call_stand_anywhere(tmp_path: Path) -> None:
 
 def test_what_has_no_rows_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     """A result without rows and a search without matches succeed, with a note on the standard error."""
-    assert main(["call", "get_report", "report_id=RPT-101", "report_time_after=2099-01-01"]) == 0
+    assert (
+        main(
+            ["call", "get_report", "report_id=RPT-101", "report_time_after=2099-01-01"]
+        )
+        == 0
+    )
     assert capsys.readouterr().err == "Get Report returned no rows.\n"
     assert main(["list", "nothing-like-it", "--format", "json"]) == 0
     out, err = capsys.readouterr()
@@ -172,10 +181,14 @@ def test_the_console_script_is_jupyters_subcommand() -> None:
     """`jupyter funcs` finds the program, and a reader that closes early isn't an error."""
     jupyter = Path(sys.executable).parent / "jupyter"
     command = [jupyter, "funcs", "list", "--format", "csv"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=True
+    )
     assert len(pd.read_csv(io.StringIO(done.stdout))) == 7
     line = f"{jupyter} funcs call get_panel_daily 'PanelName={PANEL}' 'Symbol={SYMBOL}' | head -1"
-    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        line, shell=True, capture_output=True, text=True, timeout=60, check=True
+    )
     assert "Spend" in done.stdout
     assert not done.stderr
 
@@ -185,7 +198,9 @@ def test_a_warning_is_one_line() -> None:
     """Without the line of the program's code."""
     command = [sys.executable, "-m", "jupyter_funcs.cli.main", "list"]
     env = os.environ | {"FUNCS_CONFIG": "/absent.toml"}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        command, env=env, capture_output=True, text=True, timeout=60, check=True
+    )
     assert done.stderr == (
         "UserWarning: FUNCS_CONFIG names '/absent.toml', which does not exist: using the demo, with synthetic data.\n"
     )
@@ -208,7 +223,9 @@ def test_the_client_alone_has_its_commands_and_names_what_the_others_need(
     program = "import sys; sys.modules |= {'starlette': None, 'duckdb': None}\n"
     program += "from jupyter_funcs.cli.main import main; sys.exit(main())"
     words = [sys.executable, "-c", program, *command]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        words, capture_output=True, text=True, timeout=60, check=False
+    )
     assert said in done.stdout + done.stderr
     assert "usage" in said or "jupyter-funcs[service]" in done.stderr
 

@@ -48,7 +48,9 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def loaded(path: Path) -> Any:
-    return json.loads(path.read_text("utf-8"))["InteractiveShellApp"]["extra_extensions"]
+    return json.loads(path.read_text("utf-8"))["InteractiveShellApp"][
+        "extra_extensions"
+    ]
 
 
 @pytest.fixture
@@ -58,14 +60,18 @@ def magics_of(tmp_path: Path) -> Callable[[Path], set[str]]:
     def ask(python: Path) -> set[str]:
         manager = KernelManager()
         argv = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-        manager._kernel_spec = KernelSpec(argv=argv, language="python", display_name="tested")
+        manager._kernel_spec = KernelSpec(
+            argv=argv, language="python", display_name="tested"
+        )
         manager.start_kernel(env={**os.environ, "IPYTHONDIR": str(tmp_path / "person")})
         client = manager.client()
         client.start_channels()
         try:
             client.wait_for_ready(timeout=60)
             names = "list(get_ipython().magics_manager.magics['line'])"
-            reply = client.execute("", user_expressions={"names": names}, reply=True, timeout=60)
+            reply = client.execute(
+                "", user_expressions={"names": names}, reply=True, timeout=60
+            )
             shown = reply["content"]["user_expressions"]["names"]["data"]["text/plain"]
             return {name.strip(" '[]\n") for name in shown.split(",")}
         finally:
@@ -95,7 +101,9 @@ def test_a_kernel_of_an_enabled_environment_has_the_magic(
 
     def run(command: str) -> str:
         words = [python, "-m", "jupyter_funcs.cli.main", command]
-        return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout
+        return subprocess.run(
+            words, capture_output=True, text=True, timeout=60, check=True
+        ).stdout
 
     assert "funcs" not in magics_of(python)
     assert str(home / "etc" / "ipython") in run("enable")
@@ -146,7 +154,10 @@ def test_what_stood_there_is_kept_and_comes_back_byte_for_byte(
     names = enabled["InteractiveShellApp"].pop("extra_extensions")
     was = json.loads(before or b"{}")
     assert names[:-1] == was.get("InteractiveShellApp", {}).pop("extra_extensions", [])
-    assert {**enabled, "InteractiveShellApp": None} == {**was, "InteractiveShellApp": None}
+    assert {**enabled, "InteractiveShellApp": None} == {
+        **was,
+        "InteractiveShellApp": None,
+    }
     assert not enable.enable()
     assert loaded(config) == names
     assert enable.disable()
@@ -201,7 +212,11 @@ def test_a_link_leads_where_it_did(config: Path, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("command", ["enable", "disable"])
 def test_what_is_no_configuration_is_left_and_named(
-    config: Path, before: bytes, said: str, command: str, capsys: pytest.CaptureFixture[str]
+    config: Path,
+    before: bytes,
+    said: str,
+    command: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A file that can't be merged is an error of two lines, and is left unchanged."""
     config.write_bytes(before)
@@ -240,7 +255,9 @@ def refuse(folder: Path) -> None:
         return
     done = subprocess.run(["chattr", "+i", folder], capture_output=True, check=False)
     if done.returncode:
-        pytest.skip("Root writes everywhere here: no file system of this machine takes chattr +i.")
+        pytest.skip(
+            "Root writes everywhere here: no file system of this machine takes chattr +i."
+        )
 
 
 def allow(folder: Path) -> None:

@@ -39,14 +39,20 @@ DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
 
 
 def ask(
-    questions: Callable[[Any], Awaitable[Any]], url: str, token: str, errlog: Any, *options: str
+    questions: Callable[[Any], Awaitable[Any]],
+    url: str,
+    token: str,
+    errlog: Any,
+    *options: str,
 ) -> Any:
     """Start the command as an assistant does, ask it questions, and end it."""
     root = str(Path(jf.__file__).parent.parent)
     environment = {
         "FUNCS_BASE_URL": url,
         "FUNCS_TOKEN": token,
-        "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, [root, os.environ.get("PYTHONPATH")])
+        ),
     }
     server = mcp.StdioServerParameters(
         command=sys.executable,
@@ -87,7 +93,9 @@ def test_an_assistant_lists_and_calls_the_functions_of_its_user(
             rule=await call("get_panel_daily", {"PanelName": PANEL}),
             unknown=await call("get_panel_daly", {}),
             server=client.server_info,
-            refused=await call("get_panel_daily", {**DAILY, "PanelName": "No such panel"}),
+            refused=await call(
+                "get_panel_daily", {**DAILY, "PanelName": "No such panel"}
+            ),
         )
 
     token = embedded().token
@@ -132,7 +140,9 @@ def test_an_assistant_lists_and_calls_the_functions_of_its_user(
 
 
 @pytest.mark.slow
-def test_a_token_that_is_refused_is_an_error_in_our_words(service_url: str, tmp_path: Path) -> None:
+def test_a_token_that_is_refused_is_an_error_in_our_words(
+    service_url: str, tmp_path: Path
+) -> None:
     """If the service refuses the token, listing and calling say so without showing it."""
 
     async def questions(client: Any) -> tuple[str, Any]:
@@ -166,7 +176,9 @@ def test_a_request_that_is_cancelled_cancels_its_run() -> None:
         return httpx.Response(200)
 
     session = jf.connect(
-        "https://service.example", token="a-token", transport=httpx.MockTransport(answer)
+        "https://service.example",
+        token="a-token",
+        transport=httpx.MockTransport(answer),
     )
 
     async def run() -> None:
@@ -179,7 +191,9 @@ def test_a_request_that_is_cancelled_cancels_its_run() -> None:
     asyncio.run(run())
 
 
-def test_a_tools_schema_is_the_functions_without_what_assistants_refuse(funcs: Session) -> None:
+def test_a_tools_schema_is_the_functions_without_what_assistants_refuse(
+    funcs: Session,
+) -> None:
     """Properties and required are json_schema()'s; there is no anyOf at the top, and the description has its rule."""
     for function in funcs:
         own, tool = function.json_schema(), mcp_server.tool(function)
@@ -187,14 +201,20 @@ def test_a_tools_schema_is_the_functions_without_what_assistants_refuse(funcs: S
         assert tool.input_schema == own
         assert not tool.input_schema.keys() & {"anyOf", "allOf", "oneOf"}
         assert tool.description.startswith(function.function.description)
-    assert "Requires Symbol or Brand." in mcp_server.tool(funcs["Get Panel Daily"]).description
+    assert (
+        "Requires Symbol or Brand."
+        in mcp_server.tool(funcs["Get Panel Daily"]).description
+    )
 
 
 def test_a_schema_of_an_object_is_cleaned_and_the_catalog_unchanged(
     answering: Callable[..., Session],
 ) -> None:
     """Its inner descriptions have no invisible characters; odd schemas are no obstacle."""
-    inner = {"type": "object", "properties": {"a": {"type": "string", "description": "A\u200bb"}}}
+    inner = {
+        "type": "object",
+        "properties": {"a": {"type": "string", "description": "A\u200bb"}},
+    }
     schemas = [
         inner,
         {"type": "array", "items": True},
@@ -202,7 +222,9 @@ def test_a_schema_of_an_object_is_cleaned_and_the_catalog_unchanged(
         {"type": ["string", "null", "object"], "enum": 5},
     ]
     params = [{"name": f"p{at}", "schema": schema} for at, schema in enumerate(schemas)]
-    function = answering(lambda _: httpx.Response(200, json=[{"name": "F", "params": params}]))["F"]
+    function = answering(
+        lambda _: httpx.Response(200, json=[{"name": "F", "params": params}])
+    )["F"]
     properties = mcp_server.tool(function).input_schema["properties"]
     assert properties["p0"]["properties"]["a"]["description"] == "A\\u200bb"
     assert "\u200b" not in repr(properties)
@@ -210,12 +232,17 @@ def test_a_schema_of_an_object_is_cleaned_and_the_catalog_unchanged(
 
 
 def in_memory(
-    session: Session, questions: Callable[[Any], Awaitable[Any]], *only: str, reads: bool = False
+    session: Session,
+    questions: Callable[[Any], Awaitable[Any]],
+    *only: str,
+    reads: bool = False,
 ) -> Any:
     """Ask a server in this process, through the SDK's client."""
 
     async def run() -> Any:
-        async with mcp.Client(mcp_server.server_of(session, only, reads=reads)) as client:
+        async with mcp.Client(
+            mcp_server.server_of(session, only, reads=reads)
+        ) as client:
             return await questions(client)
 
     return asyncio.run(run())
@@ -274,7 +301,9 @@ def test_options_and_defaults_are_shown_clean_and_sent_as_they_are(
     async def questions(client: Any) -> Any:
         [tool] = await tools_of(client)
         g, q = (tool.input_schema["properties"][name] for name in "gq")
-        assert not (await client.call_tool("f", {"g": g["default"], "q": q["default"]})).is_error
+        assert not (
+            await client.call_tool("f", {"g": g["default"], "q": q["default"]})
+        ).is_error
         assert not (
             await client.call_tool("f", {"g": g[listed][2], "q": q["items"][listed]})
         ).is_error
@@ -305,7 +334,9 @@ def test_a_result_has_no_invisible_characters() -> None:
 
 
 @pytest.mark.fault(126)
-def test_a_token_in_a_reply_does_not_reach_an_assistant(answering: Callable[..., Session]) -> None:
+def test_a_token_in_a_reply_does_not_reach_an_assistant(
+    answering: Callable[..., Session],
+) -> None:
     """Not from data, column names, errors or the catalog, as it is or in base64; all the rest of them does."""
     coded = base64.urlsafe_b64encode(f"x{CANARY}".encode()).decode()
     rows = [{"n": 1, "said": f"token={CANARY};"}, {"n": 2, CANARY: coded}]
@@ -317,9 +348,14 @@ def test_a_token_in_a_reply_does_not_reach_an_assistant(answering: Callable[...,
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
             return httpx.Response(
-                200, content=listing(["f", "g"], {"a": f"Valid options: 'x', '{CANARY}'. {coded}"})
+                200,
+                content=listing(
+                    ["f", "g"], {"a": f"Valid options: 'x', '{CANARY}'. {coded}"}
+                ),
             )
-        return httpx.Response(200, json=bodies[json.loads(request.content)["FunctionName"]])
+        return httpx.Response(
+            200, json=bodies[json.loads(request.content)["FunctionName"]]
+        )
 
     async def questions(client: Any) -> list[Any]:
         return [
@@ -329,20 +365,27 @@ def test_a_token_in_a_reply_does_not_reach_an_assistant(answering: Callable[...,
         ]
 
     tools, rows_read, refused = in_memory(answering(answer, token=CANARY), questions)
-    assert not leaks("".join(each.model_dump_json() for each in (tools, rows_read, refused)))
+    assert not leaks(
+        "".join(each.model_dump_json() for each in (tools, rows_read, refused))
+    )
     assert rows_read.content[1].text.splitlines()[1].startswith("1,token=****;")
     assert refused.is_error
     assert text_of(refused).startswith("The function failed: refused **** (eG****")
 
 
-def test_only_the_functions_that_match_are_tools(answering: Callable[..., Session]) -> None:
+def test_only_the_functions_that_match_are_tools(
+    answering: Callable[..., Session],
+) -> None:
     """`--only` chooses by slug and by name, in any case; what it leaves out can't be called either."""
     names = ["Get Panels", "Get Report", "Delete All"]
 
     def answer(request: httpx.Request) -> httpx.Response:
         is_listing = request.url.path.endswith("ListUserFunctions")
         return httpx.Response(
-            200, content=listing(names, {}) if is_listing else b'{"error": null, "body": "[]"}'
+            200,
+            content=listing(names, {})
+            if is_listing
+            else b'{"error": null, "body": "[]"}',
         )
 
     async def questions(client: Any) -> tuple[list[str], Any, Any]:
@@ -361,7 +404,8 @@ def test_only_the_functions_that_match_are_tools(answering: Callable[..., Sessio
         assert refused.is_error
         assert "Delete All isn't a tool of this server" in text_of(refused)
     with pytest.raises(
-        jf.ArgumentError, match=r"No function of service\.example matches --only 'nothing\*'"
+        jf.ArgumentError,
+        match=r"No function of service\.example matches --only 'nothing\*'",
     ):
         mcp_server.serve(session, ["get_*", "nothing*"])
 
@@ -377,7 +421,10 @@ def test_no_text_claims_more_than_is_known(answering: Callable[..., Session]) ->
         }
         return client.instructions, hints
 
-    unknown, demo = "Whether a function changes anything is not known.", "The data are synthetic."
+    unknown, demo = (
+        "Whether a function changes anything is not known.",
+        "The data are synthetic.",
+    )
     for session, reads, hints, said, unsaid in [
         (other, False, (False, True), [unknown], [demo]),
         (other, True, (True, False), [], [unknown, demo]),
@@ -390,7 +437,9 @@ def test_no_text_claims_more_than_is_known(answering: Callable[..., Session]) ->
         assert not any(text in instructions for text in unsaid)
 
 
-def test_a_note_names_parameters_that_the_tool_has(answering: Callable[..., Session]) -> None:
+def test_a_note_names_parameters_that_the_tool_has(
+    answering: Callable[..., Session],
+) -> None:
     """A result that is cut says with which parameters to ask for less, and where there are none it says so."""
     about = {
         "f": {
@@ -405,7 +454,9 @@ def test_a_note_names_parameters_that_the_tool_has(answering: Callable[..., Sess
     listed = [
         {
             "name": name,
-            "params": [{"name": key, "description": text} for key, text in params.items()],
+            "params": [
+                {"name": key, "description": text} for key, text in params.items()
+            ],
         }
         for name, params in about.items()
     ]
@@ -420,7 +471,10 @@ def test_a_note_names_parameters_that_the_tool_has(answering: Callable[..., Sess
     async def questions(client: Any) -> list[str]:
         return [(await client.call_tool(name, {})).content[0].text for name in about]
 
-    cut, notes = "A result has at most 30,000 characters.", in_memory(answering(answer), questions)
+    cut, notes = (
+        "A result has at most 30,000 characters.",
+        in_memory(answering(answer), questions),
+    )
     ends = [note.partition(f"{cut} ")[2] for note in notes]
     assert ends == [
         "To ask for less, use the parameters StartDate, Regions and Limit.",
@@ -431,7 +485,9 @@ def test_a_note_names_parameters_that_the_tool_has(answering: Callable[..., Sess
 
 def test_a_warning_reaches_the_assistant(answering: Callable[..., Session]) -> None:
     """What a notebook's user is warned of, such as rows that may be missing, is in the note."""
-    body = json.dumps({"error": None, "body": json.dumps([{"a": "half \ud800"}])}).encode()
+    body = json.dumps(
+        {"error": None, "body": json.dumps([{"a": "half \ud800"}])}
+    ).encode()
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
@@ -459,13 +515,17 @@ def test_names_and_words_that_assistants_do_not_take_are_changed(
         "class": "",
         "a b ": "",
     }
-    session = answering(lambda _: httpx.Response(200, content=listing(["Größe", "x" * 200], names)))
+    session = answering(
+        lambda _: httpx.Response(200, content=listing(["Größe", "x" * 200], names))
+    )
     tools = [mcp_server.tool(function) for function in session]
     assert len({tool.name for tool in tools}) == 2
     for tool, function in zip(tools, session, strict=True):
         properties = tool.input_schema["properties"]
         assert len(properties) == len(names)
-        assert all(mcp_server._ACCEPTED.fullmatch(name) for name in [tool.name, *properties])
+        assert all(
+            mcp_server._ACCEPTED.fullmatch(name) for name in [tool.name, *properties]
+        )
         assert {"a_b", "class"} <= properties.keys()
         assert "\x1b" not in str(tool)
         assert "\u202e" not in str(tool)
@@ -505,7 +565,8 @@ def test_a_result_is_bounded_and_says_what_is_left_out(
 def test_synthetic_data_are_called_so() -> None:
     """A result of the demo says that its data are synthetic."""
     assert (
-        mcp_server.as_texts(jf.connect().get_panels())[0] == "All rows: 2. The data are synthetic."
+        mcp_server.as_texts(jf.connect().get_panels())[0]
+        == "All rows: 2. The data are synthetic."
     )
 
 

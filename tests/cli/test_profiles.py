@@ -75,7 +75,9 @@ file = "lost.json"
 
 
 @pytest.fixture(scope="module")
-def folder(service_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(
+    service_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
     """A folder with the profiles, two modules and a document."""
     folder = tmp_path_factory.mktemp("profiles")
 
@@ -83,13 +85,22 @@ def folder(service_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         found = scope["path"] == "/openapi.json"
         headers = [(b"content-type", b"application/json")]
         await send(
-            {"type": "http.response.start", "status": 200 if found else 404, "headers": headers}
+            {
+                "type": "http.response.start",
+                "status": 200 if found else 404,
+                "headers": headers,
+            }
         )
         await send(
-            {"type": "http.response.body", "body": json.dumps(DOCUMENT if found else {}).encode()}
+            {
+                "type": "http.response.body",
+                "body": json.dumps(DOCUMENT if found else {}).encode(),
+            }
         )
 
-    (folder / "own_functions.py").write_text("def add(a: int, b: int) -> int:\n    return a + b\n")
+    (folder / "own_functions.py").write_text(
+        "def add(a: int, b: int) -> int:\n    return a + b\n"
+    )
     (folder / "broken_functions.py").write_text("1 / 0\n")
     stored = {**DOCUMENT, "servers": [{"url": "https://shop.example"}]}
     (folder / "shop.json").write_text(json.dumps(stored))
@@ -111,7 +122,9 @@ def environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "jupyter_funcs.cli.main", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False
+    )
 
 
 LISTED = {
@@ -144,7 +157,10 @@ WRONG = [
         "missing",
         r"'no_such_module' can't be imported: ModuleNotFoundError(.|\n)*add its folder to PYTHONPATH",
     ),
-    ("broken", r"ZeroDivisionError: division by zero \(.*broken_functions.py, line 1\)"),
+    (
+        "broken",
+        r"ZeroDivisionError: division by zero \(.*broken_functions.py, line 1\)",
+    ),
     (
         "uninstalled",
         "The command 'no-such-command-of-the-tests' of the MCP server can't be started: it doesn't exist",
@@ -207,9 +223,12 @@ def test_connecting_in_a_notebook_says_the_kind_and_the_number(
             assert capsys.readouterr().out.strip() == f"Out[0]: {sentence}"
             status = repr(shell.run_line_magic("funcs", "status"))
             assert (
-                f"kind      { {'shop': 'openapi', 'own': 'python'}.get(name, 'service') }" in status
+                f"kind      { {'shop': 'openapi', 'own': 'python'}.get(name, 'service') }"
+                in status
             )
-        shell.run_cell("jf = __import__('jupyter_funcs'); jf.connect('missing')").raise_error()
+        shell.run_cell(
+            "jf = __import__('jupyter_funcs'); jf.connect('missing')"
+        ).raise_error()
         assert (
             "Session with 'missing'. Its functions are listed on first use."
             in capsys.readouterr().out

@@ -84,14 +84,21 @@ follow_imports = skip
 def hostile() -> Session:
     """A session whose functions and parameters have names that could break out of a literal."""
     params = [
-        {"name": name, "description": f"{EVIL}. One of '{name[:9]}', 'b\n\"', default 'b'"}
+        {
+            "name": name,
+            "description": f"{EVIL}. One of '{name[:9]}', 'b\n\"', default 'b'",
+        }
         for name in HOSTILE
     ]
-    functions = [{"name": name, "description": name + EVIL, "params": params} for name in HOSTILE]
+    functions = [
+        {"name": name, "description": name + EVIL, "params": params} for name in HOSTILE
+    ]
     content = json.dumps(functions).encode()
     transport = httpx.MockTransport(lambda _: httpx.Response(200, content=content))
     with pytest.warns(UserWarning, match="surrogate"):
-        return jf.connect("https://service.example", token="a-token", transport=transport).refresh()
+        return jf.connect(
+            "https://service.example", token="a-token", transport=transport
+        ).refresh()
 
 
 @pytest.mark.slow
@@ -99,7 +106,9 @@ def test_mypy_takes_right_calls_and_refuses_wrong_ones(
     tmp_path: Path, hostile: Session, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """mypy --strict accepts both stubs and every correct call, and finds an error in each wrong line."""
-    pytest.importorskip("mypy", reason="mypy isn't installed: pip install -e '.[check]'")
+    pytest.importorskip(
+        "mypy", reason="mypy isn't installed: pip install -e '.[check]'"
+    )
     assert main(["stubs", "-o", str(tmp_path)]) == 0
     assert capsys.readouterr().out.split() == [
         str(tmp_path / f"funcs_demo.{ending}") for ending in ("py", "pyi")
@@ -151,9 +160,13 @@ def test_the_module_connects_and_runs(tmp_path: Path) -> None:
 
 def shape(tree: ast.AST) -> set[str]:
     """Return the kinds of statement in a stub and the names that it reads."""
-    statements = {type(node).__name__ for node in ast.walk(tree) if isinstance(node, ast.stmt)}
+    statements = {
+        type(node).__name__ for node in ast.walk(tree) if isinstance(node, ast.stmt)
+    }
     return statements | {
-        node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id[0] != "_"
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id[0] != "_"
     }
 
 
@@ -181,7 +194,9 @@ def harmless(session: Session) -> ast.Module:
     named = {*session.attributes, *(function.slug for function in session)}
     assert shape(tree) <= PLAIN | (shape(tree) & named)
     assert not [
-        node for node in ast.walk(tree) if isinstance(node, ast.Call | ast.Attribute | ast.Lambda)
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call | ast.Attribute | ast.Lambda)
     ]
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr):
@@ -191,7 +206,9 @@ def harmless(session: Session) -> ast.Module:
                 "Expr(value=Constant(value=Ellipsis))"
             ]
     # The module that runs contains nothing of the catalog.
-    assert all(name not in stubs.module(session) for name in session.names if len(name) > 20)
+    assert all(
+        name not in stubs.module(session) for name in session.names if len(name) > 20
+    )
     return tree
 
 
@@ -199,9 +216,13 @@ def test_no_text_of_a_catalog_becomes_code(hostile: Session) -> None:
     """Hostile names and descriptions are in the stub only as literals and safe identifiers."""
     tree = harmless(hostile)
     (funcs,) = [
-        node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Funcs"
+        node
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and node.name == "Funcs"
     ]
-    attributes = [node.target.id for node in funcs.body if isinstance(node, ast.AnnAssign)]
+    attributes = [
+        node.target.id for node in funcs.body if isinstance(node, ast.AnnAssign)
+    ]
     # `find` is the session's own method.
     assert attributes == [
         "find_" if function.slug == "find" else function.slug for function in hostile
@@ -214,21 +235,30 @@ def test_no_text_of_a_catalog_becomes_code(hostile: Session) -> None:
         and isinstance(node.args.posonlyargs[1].annotation, ast.Subscript)
     }
     assert by_name == {function.name: f"_{function.slug}" for function in hostile}
-    docs = [ast.get_docstring(node) for node in tree.body if isinstance(node, ast.ClassDef)]
+    docs = [
+        ast.get_docstring(node) for node in tree.body if isinstance(node, ast.ClassDef)
+    ]
     assert docs[: len(HOSTILE)] == [function.__doc__ for function in hostile]
 
 
 @settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.text(min_size=1, max_size=12), max_size=4), st.text(max_size=40))
-def test_any_names_and_descriptions_give_a_stub(names: list[str], description: str) -> None:
+def test_any_names_and_descriptions_give_a_stub(
+    names: list[str], description: str
+) -> None:
     """Whatever the names of functions and parameters, the stub parses and contains only types."""
-    params = [{"name": name, "description": description} for name in names if name.strip()]
+    params = [
+        {"name": name, "description": description} for name in names if name.strip()
+    ]
     functions = [
-        {"name": each["name"], "description": description, "params": params} for each in params
+        {"name": each["name"], "description": description, "params": params}
+        for each in params
     ]
     content = json.dumps(functions).encode()
     transport = httpx.MockTransport(lambda _: httpx.Response(200, content=content))
-    harmless(jf.connect("https://service.example", token="a-token", transport=transport))
+    harmless(
+        jf.connect("https://service.example", token="a-token", transport=transport)
+    )
 
 
 def test_a_large_catalog_has_every_attribute(answering: Callable[..., Session]) -> None:

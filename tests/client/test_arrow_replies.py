@@ -99,7 +99,11 @@ def outcome(function: RemoteFunction, args: dict[str, Any]) -> Any:
 
 
 def assert_same(
-    session: Session, heard: Heard, name: str, args: dict[str, Any], came: str | None = None
+    session: Session,
+    heard: Heard,
+    name: str,
+    args: dict[str, Any],
+    came: str | None = None,
 ) -> Any:
     """Run a function both ways: a schema, even an empty one, needs the values as JSON."""
     either = outcome(session[name], args)
@@ -117,7 +121,9 @@ def assert_same(
         assert np.isinf(one.select_dtypes("floating")).sum().sum() == int(
             lost[0].split()[3].replace(",", "")
         )
-        assert (one.replace([np.inf, -np.inf], np.nan).isna() == other.isna()).all(axis=None)
+        assert (one.replace([np.inf, -np.inf], np.nan).isna() == other.isna()).all(
+            axis=None
+        )
         return found
     assert either[1:] == plain[1:]
     if found == ARROW and not len(other):  # only Arrow has columns without rows
@@ -149,12 +155,22 @@ BUILT_IN: list[tuple[str, dict[str, Any], str]] = [
     ("Get Panel Daily", {"PanelName": PANEL, "Symbol": SYMBOL}, ARROW),
     (
         "Get Panel Daily",
-        {"PanelName": PANEL, "Symbol": SYMBOL, "PoPGrowth": "Yes", "Dimensions": ["Region"]},
+        {
+            "PanelName": PANEL,
+            "Symbol": SYMBOL,
+            "PoPGrowth": "Yes",
+            "Dimensions": ["Region"],
+        },
         ARROW,
     ),
     (
         "Get Panel FQ",
-        {"PanelName": PANEL, "Symbol": SYMBOL, "PoPGrowth": "Yes", "PeriodToDate": "Yes"},
+        {
+            "PanelName": PANEL,
+            "Symbol": SYMBOL,
+            "PoPGrowth": "Yes",
+            "PeriodToDate": "Yes",
+        },
         ARROW,
     ),
     ("Get KPIs", {"Symbol": SYMBOL, "PrimaryOnly": "No"}, ARROW),
@@ -177,31 +193,58 @@ def test_every_built_in_function_is_compared(heard: tuple[Session, Heard]) -> No
 
 
 NAN, INF = math.nan, math.inf
-DAY, NOON = dt.date(2024, 2, 29), dt.datetime.fromisoformat("2024-02-29T12:30:01.000005")
+DAY, NOON = (
+    dt.date(2024, 2, 29),
+    dt.datetime.fromisoformat("2024-02-29T12:30:01.000005"),
+)
 ODD: dict[str, tuple[Any, str]] = {
     "integers": (pa.table({"a": [1, -(2**63), 2**63 - 1]}), ARROW),
-    "integers and null": (pa.table({"a": [2**53 + 1, None, -1], "b": [1, None, 3]}), ARROW),
+    "integers and null": (
+        pa.table({"a": [2**53 + 1, None, -1], "b": [1, None, 3]}),
+        ARROW,
+    ),
     "small integers": (
-        pa.table({"a": pa.array([1, None], pa.int8()), "b": pa.array([1, 2], pa.int32())}),
+        pa.table(
+            {"a": pa.array([1, None], pa.int8()), "b": pa.array([1, 2], pa.int32())}
+        ),
         ARROW,
     ),
     "unsigned integers": (
-        pa.table({"a": pa.array([1, None], pa.uint64()), "b": pa.array([1, 2], pa.uint8())}),
+        pa.table(
+            {"a": pa.array([1, None], pa.uint64()), "b": pa.array([1, 2], pa.uint8())}
+        ),
         JSON,
     ),
-    "integers beyond 64 bit": (pa.table({"a": [decimal.Decimal(2**70), decimal.Decimal(1)]}), JSON),
+    "integers beyond 64 bit": (
+        pa.table({"a": [decimal.Decimal(2**70), decimal.Decimal(1)]}),
+        JSON,
+    ),
     "decimals": (
-        pa.table({"a": [decimal.Decimal("1.10"), None], "b": [decimal.Decimal("2.00")] * 2}),
+        pa.table(
+            {"a": [decimal.Decimal("1.10"), None], "b": [decimal.Decimal("2.00")] * 2}
+        ),
         JSON,
     ),
-    "floats": (pa.table({"a": [0.1, -0.0, 1e16, 5e-324], "b": [1.0, 2.0, 3.0, 2.0**60]}), ARROW),
+    "floats": (
+        pa.table({"a": [0.1, -0.0, 1e16, 5e-324], "b": [1.0, 2.0, 3.0, 2.0**60]}),
+        ARROW,
+    ),
     "floats that are none": (
         pa.table({"a": [NAN, INF, 1.0], "b": [NAN, -INF, None], "c": [None, NAN, 2.5]}),
         ARROW,
     ),
-    "floats of 32 bit": (pa.table({"a": pa.array([0.1, None, NAN, INF], pa.float32())}), ARROW),
+    "floats of 32 bit": (
+        pa.table({"a": pa.array([0.1, None, NAN, INF], pa.float32())}),
+        ARROW,
+    ),
     "booleans": (
-        pa.table({"a": [True, False], "b": [None, True], "c": pa.array([None, None], pa.bool_())}),
+        pa.table(
+            {
+                "a": [True, False],
+                "b": [None, True],
+                "c": pa.array([None, None], pa.bool_()),
+            }
+        ),
         ARROW,
     ),
     "text": (
@@ -214,7 +257,12 @@ ODD: dict[str, tuple[Any, str]] = {
         ARROW,
     ),
     "text of dates": (
-        pa.table({"a": ["2024-02-29", None], "b": ["2024-02-29T10:00Z", "2024-02-29T10:00+05:30"]}),
+        pa.table(
+            {
+                "a": ["2024-02-29", None],
+                "b": ["2024-02-29T10:00Z", "2024-02-29T10:00+05:30"],
+            }
+        ),
         ARROW,
     ),
     "text almost of dates": (
@@ -223,14 +271,23 @@ ODD: dict[str, tuple[Any, str]] = {
     ),
     "text of nanoseconds": (pa.table({"a": ["2024-02-29T10:00:00.123456789"]}), ARROW),
     "dates": (pa.table({"a": [DAY, None, dt.date.min, dt.date.max]}), ARROW),
-    "dates beyond Python's": (pa.table({"a": pa.array([2_932_897, 0], pa.date32())}), JSON),
-    "times": (pa.table({"a": [NOON, None], "b": pa.array([0, 1], pa.timestamp("s"))}), ""),
+    "dates beyond Python's": (
+        pa.table({"a": pa.array([2_932_897, 0], pa.date32())}),
+        JSON,
+    ),
+    "times": (
+        pa.table({"a": [NOON, None], "b": pa.array([0, 1], pa.timestamp("s"))}),
+        "",
+    ),
     "whole days as times": (
         pa.table({"a": [dt.datetime.fromisoformat("2024-01-01"), None]}),
         ARROW,
     ),
     "nanoseconds": (pa.table({"a": pa.array([1, None], pa.timestamp("ns"))}), JSON),
-    "times in UTC": (pa.table({"a": pa.array([NOON, None], pa.timestamp("us", "UTC"))}), JSON),
+    "times in UTC": (
+        pa.table({"a": pa.array([NOON, None], pa.timestamp("us", "UTC"))}),
+        JSON,
+    ),
     "times in Berlin": (
         pa.table({"a": pa.array([NOON, None], pa.timestamp("us", "Europe/Berlin"))}),
         JSON,
@@ -252,7 +309,10 @@ ODD: dict[str, tuple[Any, str]] = {
         ARROW,
     ),
     "no rows": (pa.table({"a": pa.array([], pa.int64())}), ARROW),
-    "names": (pa.table([[1], [2], [3], [4], [5]], ["a.b", "Result", "data", "schema", " "]), ARROW),
+    "names": (
+        pa.table([[1], [2], [3], [4], [5]], ["a.b", "Result", "data", "schema", " "]),
+        ARROW,
+    ),
     "many rows": (
         pa.table({"a": range(25_000), "b": [f"x{each % 7}" for each in range(25_000)]}),
         ARROW,
@@ -269,7 +329,9 @@ ODD: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("which", ODD)
-def test_an_odd_result_gives_one_frame_either_way(heard: tuple[Session, Heard], which: str) -> None:
+def test_an_odd_result_gives_one_frame_either_way(
+    heard: tuple[Session, Heard], which: str
+) -> None:
     """A result is the same frame or error either way; Arrow has only what it holds just as JSON does."""
     RESULTS[which], came = ODD[which]
     assert_same(*heard, "Result", {"which": which}, came or None)
@@ -302,7 +364,11 @@ def tables(draw: st.DrawFn) -> pa.Table:
     rows = draw(st.integers(0, 5))
     names = draw(
         st.lists(
-            st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=3),
+            st.text(
+                st.characters(codec="ascii", categories=["L", "N"]),
+                min_size=1,
+                max_size=3,
+            ),
             min_size=1,
             max_size=4,
             unique_by=str.casefold,
@@ -310,9 +376,12 @@ def tables(draw: st.DrawFn) -> pa.Table:
     )
     kinds = [draw(st.sampled_from([*KINDS])) for _ in names]
     cells = [
-        draw(st.lists(st.none() | KINDS[kind], min_size=rows, max_size=rows)) for kind in kinds
+        draw(st.lists(st.none() | KINDS[kind], min_size=rows, max_size=rows))
+        for kind in kinds
     ]
-    return pa.table([pa.array(each, kind) for kind, each in zip(kinds, cells, strict=True)], names)
+    return pa.table(
+        [pa.array(each, kind) for kind, each in zip(kinds, cells, strict=True)], names
+    )
 
 
 @given(tables())
@@ -328,7 +397,10 @@ def test_any_table_gives_one_frame_either_way(
 def test_an_empty_result_has_its_columns(funcs: Session) -> None:
     """With their types, so that a notebook that uses them runs on."""
     frame = funcs.get_report(report_id="RPT-101", report_time_after="2099-01-01")
-    assert {name: dtype.kind for name, dtype in frame.dtypes.items()} == {"Date": "M", "Spend": "f"}
+    assert {name: dtype.kind for name, dtype in frame.dtypes.items()} == {
+        "Date": "M",
+        "Spend": "f",
+    }
     assert frame.empty
 
 
@@ -339,7 +411,8 @@ def test_arrow_comes_from_a_session_with_any_transport(
     funcs: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Embedded and over HTTP, many rows come as Arrow, in less than half the bytes, and few rows as JSON."""
-    monkeypatch.setattr(duckdb_engine, "_FEW_ROWS", FEW_ROWS)  # while `heard` is open, it isn't
+    # While `heard` is open, it isn't.
+    monkeypatch.setattr(duckdb_engine, "_FEW_ROWS", FEW_ROWS)
     daily, panels = funcs["Get Panel Daily"], funcs["Get Panels"]
     args = {"PanelName": PANEL, "Symbol": SYMBOL}
     arrow, plain = daily(**args), daily.with_options(schema={})(**args)
@@ -376,7 +449,9 @@ def test_a_service_that_does_not_offer_arrow_is_not_asked_for_it() -> None:
 
 def streamed(table: pa.Table, **options: Any) -> bytes:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+    with pa.ipc.new_stream(
+        sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)
+    ) as writer:
         writer.write_table(table)
     content: bytes = sink.getvalue().to_pybytes()
     return content
@@ -396,7 +471,9 @@ NUMBERS = pa.table({"a": [0] * 10**6})
         TEXTS[:-8],
         TEXTS[: len(TEXTS) // 2],
         TEXTS[: len(TEXTS) // 2] + TEXTS[-8:],
-        TEXTS.replace(b"\4\0\0\0\x08\0\0\0\x0c\0\0\0", b"\4\0\0\0\x08\0\0\0\xff\xff\xff\x0f"),
+        TEXTS.replace(
+            b"\4\0\0\0\x08\0\0\0\x0c\0\0\0", b"\4\0\0\0\x08\0\0\0\xff\xff\xff\x0f"
+        ),
         TEXTS.replace(b"abcd", b"\xff\xff\xff\xff"),
         streamed(NUMBERS, compression="zstd"),
         streamed(NUMBERS, compression="lz4"),

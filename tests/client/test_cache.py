@@ -39,8 +39,16 @@ if TYPE_CHECKING:
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 LISTING: list[dict[str, Any]] = [
-    {"name": "F", "id": 1, "params": [{"name": "a", "type": 0, "description": "A text."}]},
-    {"name": "G", "id": 2, "params": [{"name": "a", "type": 0, "description": "A text."}]},
+    {
+        "name": "F",
+        "id": 1,
+        "params": [{"name": "a", "type": 0, "description": "A text."}],
+    },
+    {
+        "name": "G",
+        "id": 2,
+        "params": [{"name": "a", "type": 0, "description": "A text."}],
+    },
 ]
 
 
@@ -68,7 +76,8 @@ class Counting:
 def jwt(**claims: Any) -> str:
     parts = [json.dumps(part).encode() for part in ({"alg": "none"}, claims)]
     return ".".join(
-        [base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts] + ["signature"]
+        [base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts]
+        + ["signature"]
     )
 
 
@@ -95,19 +104,30 @@ def test_the_same_call_is_not_sent_twice(answering: Callable[..., Session]) -> N
     assert service.runs == 1
     assert second.equals(first)
     assert "cached" not in first.attrs["funcs"]
-    assert second.attrs["funcs"] == {**first.attrs["funcs"], "cached": first.attrs["funcs"]["time"]}
+    assert second.attrs["funcs"] == {
+        **first.attrs["funcs"],
+        "cached": first.attrs["funcs"]["time"],
+    }
     json.dumps(second.attrs)
     assert function(a="2")["a"][0] == "2"
     assert service.runs == 2
 
 
-def test_another_session_of_the_same_user_takes_it_too(answering: Callable[..., Session]) -> None:
+def test_another_session_of_the_same_user_takes_it_too(
+    answering: Callable[..., Session],
+) -> None:
     """Results are on disk: a later session of the same user, with another token, finds them."""
     service = Counting()
-    answering(service, jwt(sub="ann", exp=time.time() + 6000))["F"].with_options(cache=True)(a="1")
-    answering(service, jwt(sub="ann", exp=time.time() + 9000))["F"].with_options(cache=True)(a="1")
+    answering(service, jwt(sub="ann", exp=time.time() + 6000))["F"].with_options(
+        cache=True
+    )(a="1")
+    answering(service, jwt(sub="ann", exp=time.time() + 9000))["F"].with_options(
+        cache=True
+    )(a="1")
     assert service.runs == 1
-    answering(service, jwt(sub="bob", exp=time.time() + 9000))["F"].with_options(cache=True)(a="1")
+    answering(service, jwt(sub="bob", exp=time.time() + 9000))["F"].with_options(
+        cache=True
+    )(a="1")
     assert service.runs == 2
 
 
@@ -123,7 +143,9 @@ def test_without_the_option_a_call_is_sent_and_nothing_kept(
     assert not session.cache.folder.exists()
 
 
-def test_a_result_that_is_too_old_is_asked_for_anew(answering: Callable[..., Session]) -> None:
+def test_a_result_that_is_too_old_is_asked_for_anew(
+    answering: Callable[..., Session],
+) -> None:
     """`max_age` limits the age of a result in seconds; a new run replaces it."""
     service = Counting()
     function = answering(service)["F"].with_options(cache=True)
@@ -135,7 +157,9 @@ def test_a_result_that_is_too_old_is_asked_for_anew(answering: Callable[..., Ses
     assert service.runs == 2
 
 
-def test_a_function_that_is_listed_otherwise_is_run_anew(answering: Callable[..., Session]) -> None:
+def test_a_function_that_is_listed_otherwise_is_run_anew(
+    answering: Callable[..., Session],
+) -> None:
     """The key includes the function as listed, except for its position."""
     service = Counting()
     session = answering(service)
@@ -178,9 +202,9 @@ def test_every_part_of_the_question_is_in_the_key(tmp_path: Path) -> None:
         **changes: Any,
     ) -> str:
         identity = cache.identity(where or connection(), Secret(token))
-        return run_keys(identity, of, options.changed(**changes), [args or {"a": "1", "b": ["x"]}])[
-            0
-        ]
+        return run_keys(
+            identity, of, options.changed(**changes), [args or {"a": "1", "b": ["x"]}]
+        )[0]
 
     others = [
         key(),
@@ -203,11 +227,15 @@ def test_every_part_of_the_question_is_in_the_key(tmp_path: Path) -> None:
         key(schema={"b": "any", "a": "string"}),
     ]
     assert len(set(others)) == len(others)
-    assert key() == key(args={"b": ["x"], "a": "1"}) == key(timeout=3, max_age=5, cache=True)
-    assert key(token=jwt(sub="ann")) == key(token=jwt(sub="ann", exp=5, jti="7"))
-    assert Cache(tmp_path).identity(connection(), Secret("opaque-token-of-one")) == cache.identity(
-        connection(), Secret("opaque-token-of-one")
+    assert (
+        key()
+        == key(args={"b": ["x"], "a": "1"})
+        == key(timeout=3, max_age=5, cache=True)
     )
+    assert key(token=jwt(sub="ann")) == key(token=jwt(sub="ann", exp=5, jti="7"))
+    assert Cache(tmp_path).identity(
+        connection(), Secret("opaque-token-of-one")
+    ) == cache.identity(connection(), Secret("opaque-token-of-one"))
     other = Cache(tmp_path / "other")
     assert other.identity(connection(), Secret("opaque-token")) != cache.identity(
         connection(), Secret("opaque-token")
@@ -232,7 +260,9 @@ def test_a_broken_salt_is_made_anew(tmp_path: Path) -> None:
     assert len((tmp_path / "salt").read_bytes()) == 32
 
 
-def test_no_file_of_the_cache_holds_the_token(answering: Callable[..., Session]) -> None:
+def test_no_file_of_the_cache_holds_the_token(
+    answering: Callable[..., Session],
+) -> None:
     """No file contains the token, a part of it, or an unsalted hash; a result that echoes the token is not cached."""
     import hashlib
 
@@ -292,7 +322,8 @@ def test_a_cache_that_cannot_be_written_fails_nothing(
     session = answering(service)
     function = session["F"].with_options(cache=True)
     with pytest.warns(
-        UserWarning, match=r"^Results are not cached on disk: Not a directory \(.*results\)\.$"
+        UserWarning,
+        match=r"^Results are not cached on disk: Not a directory \(.*results\)\.$",
     ) as caught:
         found = [function(a="1")["a"][0] for _ in range(3)]
     assert found == ["1"] * 3
@@ -396,7 +427,10 @@ def test_a_full_disk_leaves_what_was_kept(tmp_path: Path) -> None:
         timeout=60,
     )
     assert done.stderr == ""
-    assert done.stdout == f"['Results are not cached on disk: File too large ({tmp_path}).']\n"
+    assert (
+        done.stdout
+        == f"['Results are not cached on disk: File too large ({tmp_path}).']\n"
+    )
 
 
 def test_a_killed_kernel_loses_a_few_seconds_and_the_files_are_few_in_the_end(
@@ -404,7 +438,9 @@ def test_a_killed_kernel_loses_a_few_seconds_and_the_files_are_few_in_the_end(
 ) -> None:
     """With one result per second, others can read all but the last five; once closed, they are in one file."""
     now = 0.0
-    monkeypatch.setattr("jupyter_funcs.frames.parquet.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(
+        "jupyter_funcs.frames.parquet.time", SimpleNamespace(monotonic=lambda: now)
+    )
     writer, other = Cache(tmp_path).writer(), Cache(tmp_path)
     for now in map(float, range(60)):
         writer.add(f"{now}", frame())
@@ -414,7 +450,9 @@ def test_a_killed_kernel_loses_a_few_seconds_and_the_files_are_few_in_the_end(
     assert (other.status().runs, other.status().files) == (60, 1)
 
 
-def test_what_goes_while_it_is_read_is_run_again(answering: Callable[..., Session]) -> None:
+def test_what_goes_while_it_is_read_is_run_again(
+    answering: Callable[..., Session],
+) -> None:
     """If another process deletes or damages files between finding and reading, the run is sent again."""
     service = Counting()
     session = answering(service)
@@ -446,7 +484,9 @@ def test_the_clock_may_go_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 # Its bounds, and what a person sees of it
 
 
-def test_the_cache_stays_within_its_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_stays_within_its_bounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Beyond the limits of bytes and results, the oldest are deleted, and so are those that are too old."""
     cache = Cache(tmp_path, most=4000)
     for at in range(12):
@@ -486,7 +526,13 @@ def test_the_status_says_what_there_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(-5, "0 s"), (59.9, "59 s"), (60, "1 minute"), (7300, "2 hours"), (90_000, "1 day")],
+    [
+        (-5, "0 s"),
+        (59.9, "59 s"),
+        (60, "1 minute"),
+        (7300, "2 hours"),
+        (90_000, "1 day"),
+    ],
 )
 def test_ages_are_in_units_of_people(seconds: float, text: str) -> None:
     assert span(seconds) == text
@@ -503,7 +549,9 @@ def test_the_folder_is_the_users_own_unless_it_is_named(
     assert own_path("results").parts[-2:] == ("jupyter_funcs", "results")
 
 
-def test_the_panel_says_what_came_from_the_cache(answering: Callable[..., Session]) -> None:
+def test_the_panel_says_what_came_from_the_cache(
+    answering: Callable[..., Session],
+) -> None:
     """The summary says that a result is from the cache, whose reply was not kept, and only then."""
     panel = answering(Counting())["F"].with_options(cache=True).panel(a="1")
     page = Page(panel)

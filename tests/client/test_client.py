@@ -61,13 +61,17 @@ def test_a_function_is_found_by_each_of_its_names(funcs: Session, name: str) -> 
 
 def test_an_unknown_function_names_its_neighbours(funcs: Session) -> None:
     """A misspelt name is an error with suggestions, as an item and as an attribute."""
-    with pytest.raises(jf.NotFoundError, match=r"'Get Panl Daily'(.|\n)*'Get Panel Daily'"):
+    with pytest.raises(
+        jf.NotFoundError, match=r"'Get Panl Daily'(.|\n)*'Get Panel Daily'"
+    ):
         funcs["Get Panl Daily"]
     with pytest.raises(AttributeError, match="get_panel_daily") as caught:
         _ = funcs.get_panl_daily
     assert isinstance(caught.value, jf.NotFoundError)  # so a cell shows it in two lines
     assert not hasattr(funcs, "zzz")
-    with pytest.raises(AttributeError, match=r"no attribute 'conect'\. Did you mean 'connect'"):
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'conect'\. Did you mean 'connect'"
+    ):
         _ = jf.conect
     with pytest.raises(
         jf.ArgumentError, match=r"A form needs a function, not 'get_panels' \(str\)"
@@ -100,7 +104,9 @@ def test_the_demo_is_called_synthetic_also_where_it_is_served(funcs: Session) ->
     assert funcs.synthetic
     assert "synthetic data" in repr(funcs)
     assert "synthetic data" in repr(funcs.status())
-    assert funcs.get_panel_daily.sweep(**DAILY | {"Symbol": [SYMBOL]}).attrs["funcs"]["synthetic"]
+    assert funcs.get_panel_daily.sweep(**DAILY | {"Symbol": [SYMBOL]}).attrs["funcs"][
+        "synthetic"
+    ]
 
 
 def test_the_demos_functions_are_called_synthetic_and_not_those_beside_them(
@@ -120,7 +126,10 @@ def test_the_demos_functions_are_called_synthetic_and_not_those_beside_them(
         )
 
     mixed = answering(answer)
-    assert [mixed[name]().attrs["funcs"]["synthetic"] for name in ("G", "F")] == [True, False]
+    assert [mixed[name]().attrs["funcs"]["synthetic"] for name in ("G", "F")] == [
+        True,
+        False,
+    ]
     assert not mixed.synthetic
     assert "synthetic" not in repr(mixed) + repr(mixed.status())
 
@@ -140,7 +149,9 @@ def test_a_breakdown_adds_up_to_the_total(funcs: Session, dimension: str) -> Non
 
 def test_bad_arguments_are_named_by_the_service_too(funcs: Session) -> None:
     """Without the form's check, the service refuses the same, and its 422 names the field."""
-    job = funcs.get_panel_daily.start({**DAILY, "PoPLookback": "0", "Dimensions": ["Regoin"]})
+    job = funcs.get_panel_daily.start(
+        {**DAILY, "PoPLookback": "0", "Dimensions": ["Regoin"]}
+    )
     with pytest.raises(jf.ArgumentError) as caught:
         job.result(60)
     assert set(caught.value.errors) == {"PoPLookback", "Dimensions"}
@@ -225,7 +236,9 @@ def test_choices_come_from_the_listing_functions(funcs: Session) -> None:
     fields = {field.name: field for field in function.fields}
 
     def ask(name: str, args: dict[str, Any]) -> tuple[Any, list[str]]:
-        return background.wait(background.start(function.choices(fields[name], args)), 30)
+        return background.wait(
+            background.start(function.choices(fields[name], args)), 30
+        )
 
     panels, missing = ask("PanelName", {})
     assert PANEL in [choice.value for choice in panels]
@@ -246,8 +259,14 @@ LISTINGS: dict[str, tuple[object, list[tuple[str, str]]]] = {
         [{"Year": 2024, "a": "x"}, {"Year": None, "a": "y"}, {"Year": 2025}],
         [("2024", "x"), ("2025", "")],
     ),
-    "one column of names": ([{"Name": "A"}, {"Name": "A"}, {"Name": "B"}], [("A", ""), ("B", "")]),
-    "the first text column": ([{"n": 1, "Code": "A", "Text": "Alpha"}], [("A", "Alpha")]),
+    "one column of names": (
+        [{"Name": "A"}, {"Name": "A"}, {"Name": "B"}],
+        [("A", ""), ("B", "")],
+    ),
+    "the first text column": (
+        [{"n": 1, "Code": "A", "Text": "Alpha"}],
+        [("A", "Alpha")],
+    ),
     "rows": ([["A", 1], ["B", 2]], [("A", ""), ("B", "")]),
     "the parameter's name after others": (
         [{"Sector": "Retail", "Year": "2024", "Name": "Alpha"}],
@@ -270,7 +289,10 @@ def test_the_column_of_the_values_is_found(
         {
             "name": "F",
             "params": [
-                {"name": "Year", "description": "Use function 'List' to get list of years."}
+                {
+                    "name": "Year",
+                    "description": "Use function 'List' to get list of years.",
+                }
             ],
         },
         {"name": "List"},
@@ -282,7 +304,9 @@ def test_the_column_of_the_values_is_found(
         return httpx.Response(200, json=functions)
 
     function = answering(answer)["F"]
-    found, _ = background.wait(background.start(function.choices(function.fields[0], {})), 10)
+    found, _ = background.wait(
+        background.start(function.choices(function.fields[0], {})), 10
+    )
     assert [(choice.value, choice.label) for choice in found] == choices
 
 
@@ -363,7 +387,9 @@ def test_options_are_checked(options: dict[str, Any], said: str) -> None:
         jf.connect().get_panels.with_options(**options)
 
 
-def test_an_unknown_code_warns_once_and_works(answering: Callable[..., Session]) -> None:
+def test_an_unknown_code_warns_once_and_works(
+    answering: Callable[..., Session],
+) -> None:
     """A listing with unknown fields and codes is read; each code warns once, and its field takes text (FAULTS 71)."""
     listing = [
         {
@@ -379,7 +405,9 @@ def test_an_unknown_code_warns_once_and_works(answering: Callable[..., Session])
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("runFunction"):
-            return httpx.Response(200, json={"error": None, "body": request.content.decode()})
+            return httpx.Response(
+                200, json={"error": None, "body": request.content.decode()}
+            )
         return httpx.Response(200, json={"data": json.dumps(listing)})
 
     with warnings.catch_warnings(record=True) as caught:
@@ -403,11 +431,16 @@ def test_an_unknown_code_warns_once_and_works(answering: Callable[..., Session])
         (lambda: b"SECRET-bytes", jf.ConfigError),
         (lambda: 1 / 0, jf.AuthenticationError),
         (lambda: {}["SECRET-key"], jf.AuthenticationError),
-        (lambda: (_ for _ in ()).throw(AttributeError("SECRET-attribute")), jf.AuthenticationError),
+        (
+            lambda: (_ for _ in ()).throw(AttributeError("SECRET-attribute")),
+            jf.AuthenticationError,
+        ),
     ],
 )
 def test_a_source_of_tokens_that_fails_is_said(
-    answering: Callable[..., Session], source: Callable[[], Any], error: type[jf.FuncsError]
+    answering: Callable[..., Session],
+    source: Callable[[], Any],
+    error: type[jf.FuncsError],
 ) -> None:
     """Whatever a source raises or returns is our own error without its text, and the source is asked once."""
     asked = []
@@ -431,7 +464,9 @@ def test_a_token_of_another_type_is_refused(token: Any) -> None:
     assert "SECRET" not in str(caught.value)
 
 
-def test_a_slow_source_of_tokens_holds_up_nobody_else(answering: Callable[..., Session]) -> None:
+def test_a_slow_source_of_tokens_holds_up_nobody_else(
+    answering: Callable[..., Session],
+) -> None:
     """While one session waits for its token, another one runs, and the deadline includes the wait."""
     release = threading.Event()
 
@@ -449,7 +484,9 @@ def test_a_slow_source_of_tokens_holds_up_nobody_else(answering: Callable[..., S
     job.join(60)
 
 
-def test_no_error_of_a_reply_repeats_the_token(answering: Callable[..., Session]) -> None:
+def test_no_error_of_a_reply_repeats_the_token(
+    answering: Callable[..., Session],
+) -> None:
     """Errors show no part of a token that a reply repeats, even if each request has a new token."""
     tokens = (f"ROTATING-TOKEN-{number:04d}" for number in itertools.count())
     bodies = iter(
@@ -518,7 +555,12 @@ PARAMS = [{"name": "a"}, {"name": "b", "description": "[Optional] text"}]
 @pytest.mark.parametrize(
     ("status", "now", "error", "said"),
     [
-        (422, [{"name": "a"}], jf.ArgumentError, "The service has changed 'F': removed 'b'."),
+        (
+            422,
+            [{"name": "a"}],
+            jf.ArgumentError,
+            "The service has changed 'F': removed 'b'.",
+        ),
         (
             422,
             [*PARAMS, {"name": "c", "required": True}],
@@ -531,7 +573,12 @@ PARAMS = [{"name": "a"}, {"name": "b", "description": "[Optional] text"}]
             jf.ArgumentError,
             "now requires 'b'.",
         ),
-        (422, [{"name": "x"}, PARAMS[1]], jf.ArgumentError, "changed 'F': removed 'a', added 'x'."),
+        (
+            422,
+            [{"name": "x"}, PARAMS[1]],
+            jf.ArgumentError,
+            "changed 'F': removed 'a', added 'x'.",
+        ),
         (404, None, jf.NotFoundError, "F is no longer in your catalog."),
         (422, PARAMS, jf.ArgumentError, "as the service says it"),
         (404, PARAMS, jf.NotFoundError, "as the service says it"),

@@ -107,12 +107,18 @@ module = "this"
     ],
 )
 def test_it_starts_only_if_nobody_is_asked_and_no_code_runs(
-    where: Any, starts: bool, server: Faulty, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    where: Any,
+    starts: bool,
+    server: Faulty,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Not for commands, keyrings, logins, functions that return a token, modules to import; nor with a transport."""
     (tmp_path / "token").touch(0o600)
     (tmp_path / "token").write_text(CANARY)
-    (tmp_path / "profiles.toml").write_text(PROFILES.format(url=server.url, folder=tmp_path))
+    (tmp_path / "profiles.toml").write_text(
+        PROFILES.format(url=server.url, folder=tmp_path)
+    )
     monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "profiles.toml"))
     monkeypatch.setenv("OF_TESTS", CANARY)
     session = jf.connect(where)
@@ -148,7 +154,11 @@ def test_a_failure_costs_nothing_and_is_shown_at_the_first_use(server: Faulty) -
         session = jf.connect(server.url, token=CANARY)
         wait_until(session._early.done)  # type: ignore[union-attr]
     health = session.remote.transport._health
-    assert (len(server.requests), health.budget.left, len(health.breaker._failures)) == (1, 50, 0)
+    assert (
+        len(server.requests),
+        health.budget.left,
+        len(health.breaker._failures),
+    ) == (1, 50, 0)
     assert session.listed is None
     with pytest.raises(jf.ServerError) as caught:
         _ = session.names
@@ -184,10 +194,15 @@ def test_the_first_use_joins_it(server: Faulty) -> None:
 
     server.tell(lambda connection: listing(Late(connection.socket, server)))
     session = jf.connect(server.url, token=CANARY)
-    with interrupted_once(lambda: server.connections == 1), pytest.raises(KeyboardInterrupt):
+    with (
+        interrupted_once(lambda: server.connections == 1),
+        pytest.raises(KeyboardInterrupt),
+    ):
         _ = session.names
     found: list[list[str]] = []
-    threads = [threading.Thread(target=lambda: found.append(session.names)) for _ in range(3)]
+    threads = [
+        threading.Thread(target=lambda: found.append(session.names)) for _ in range(3)
+    ]
     for thread in threads:
         thread.start()
     threading.Timer(0.1, go.set).start()
@@ -219,7 +234,9 @@ def test_a_service_that_hangs_takes_no_longer_than_before(
         return listing(seconds, is_early=is_early)
 
     monkeypatch.setattr(session.remote, "listing", note)
-    with pytest.raises(jf.DeadlineError, match=r"did not finish within (.|\n)*Try again\."):
+    with pytest.raises(
+        jf.DeadlineError, match=r"did not finish within (.|\n)*Try again\."
+    ):
         _ = session.names
     assert left == [pytest.approx(0.3)]
     session.close()
@@ -268,7 +285,9 @@ sys.exit(10 * code + len(session.names))
     [
         ("sys.stdin.readline()", 0),
         ("", 0),
-        pytest.param(FORK, 21, marks=pytest.mark.skipif(not hasattr(os, "fork"), reason="")),
+        pytest.param(
+            FORK, 21, marks=pytest.mark.skipif(not hasattr(os, "fork"), reason="")
+        ),
     ],
 )
 def test_another_process_neither_waits_for_it_nor_hears_of_it(
@@ -277,8 +296,16 @@ def test_another_process_neither_waits_for_it_nor_hears_of_it(
     """A script that ends meanwhile ends silently, before its listing does; a forked child lists for itself."""
     server.tell(slowly(3 if code else 600))
     server.otherwise = healthy
-    program = [sys.executable, "-W", "ignore", "-c", PROGRAM.format(url=server.url, then=then)]
-    with subprocess.Popen(program, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True) as process:
+    program = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-c",
+        PROGRAM.format(url=server.url, then=then),
+    ]
+    with subprocess.Popen(
+        program, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True
+    ) as process:
         if then:
             wait_until(lambda: server.connections == 1)
         said = process.communicate("\n", timeout=120)

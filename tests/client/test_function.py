@@ -87,7 +87,10 @@ def listing(names: list[str], params: dict[str, str]) -> bytes:
         for name, text in params.items()
     ]
     return json.dumps(
-        [{"name": name, "id": at + 1, "params": listed} for at, name in enumerate(names)]
+        [
+            {"name": name, "id": at + 1, "params": listed}
+            for at, name in enumerate(names)
+        ]
     ).encode()
 
 
@@ -106,7 +109,9 @@ def catalog(sent: list[str]) -> Iterator[Session]:
         return httpx.Response(200, content=listing(NAMES, DAILY))
 
     session = jf.connect(
-        "https://service.example", token="a-token", transport=httpx.MockTransport(answer)
+        "https://service.example",
+        token="a-token",
+        transport=httpx.MockTransport(answer),
     )
     assert len(session) == len(NAMES)
     yield session
@@ -116,13 +121,18 @@ def catalog(sent: list[str]) -> Iterator[Session]:
 def test_the_signature_says_names_types_options_and_defaults(catalog: Session) -> None:
     """Options are literals, also those of a list and of yes and no; dates are dates; the default is the service's."""
     signature = inspect.signature(catalog.get_panel_daily)
-    seen = {name: (each.annotation, each.default) for name, each in signature.parameters.items()}
+    seen = {
+        name: (each.annotation, each.default)
+        for name, each in signature.parameters.items()
+    }
     assert seen == {
         "PanelName": (str, inspect.Parameter.empty),
         "Symbol": (str | None, None),
         "Brand": (list[str] | str | None, None),
         "Dimensions": (
-            list[Literal["Age Group", "Region"]] | Literal["Age Group", "Region"] | None,
+            list[Literal["Age Group", "Region"]]
+            | Literal["Age Group", "Region"]
+            | None,
             None,
         ),
         "PoPGrowth": (Literal["Yes", "No"] | bool | None, "No"),
@@ -134,7 +144,8 @@ def test_the_signature_says_names_types_options_and_defaults(catalog: Session) -
     }
     assert signature.return_annotation == "pandas.DataFrame"
     assert all(
-        each.kind is inspect.Parameter.KEYWORD_ONLY for each in signature.parameters.values()
+        each.kind is inspect.Parameter.KEYWORD_ONLY
+        for each in signature.parameters.values()
     )
 
 
@@ -181,7 +192,9 @@ def test_jedi_knows_the_signature_and_the_words(
     assert "Literal['Yes', 'No'] | bool" in shown["PoPGrowth"]
     assert "='No'" in shown["PoPGrowth"]
     assert TYPES["PoPGrowth"] in signature.docstring(raw=True)
-    assert "PanelName=" in {each.name for each in jedi.Interpreter("fn(Pan", [scope]).complete()}
+    assert "PanelName=" in {
+        each.name for each in jedi.Interpreter("fn(Pan", [scope]).complete()
+    }
     assert "get_panel_daily" in {
         each.name for each in jedi.Interpreter("funcs.get_p", [scope]).complete()
     }
@@ -204,14 +217,22 @@ SENT = {"sent": "len(sent)"}
 def test_an_option_given_to_a_call_is_named(catalog: Session, sent: list[str]) -> None:
     """In a call, form or panel, the error says where the option goes; a parameter with that name is still one."""
     function, before = catalog.get_panel_daily, len(sent)
-    for takes in (function, function.submit, function.form, function.request, function.panel):
+    for takes in (
+        function,
+        function.submit,
+        function.form,
+        function.request,
+        function.panel,
+    ):
         with pytest.raises(jf.ArgumentError) as caught:
             takes(PanelName="Card", timeout=3)
         assert str(caught.value) == (
             "timeout is an option, not a parameter of Get Panel Daily.\n"
             "Write get_panel_daily.with_options(timeout=…)(…)."
         )
-    own = RemoteFunction(catalog, Function(name="F", params=(Param(name="Time Out"),)), "f")
+    own = RemoteFunction(
+        catalog, Function(name="F", params=(Param(name="Time Out"),)), "f"
+    )
     assert own.form(timeout="3").args == {"Time Out": "3"}
     assert len(sent) == before
 
@@ -219,7 +240,10 @@ def test_an_option_given_to_a_call_is_named(catalog: Session, sent: list[str]) -
 def test_a_cell_shows_a_function_in_a_line(catalog: Session) -> None:
     """A cell shows parameters by their Python names, required ones marked, without types."""
     names = "PanelName*, Symbol, Brand, Dimensions, PoPGrowth, PoPLookback, Unit, StartDate, class_, a_b"
-    assert pretty(catalog.get_panel_daily) == f"<get_panel_daily({names}) of {catalog.service}>"
+    assert (
+        pretty(catalog.get_panel_daily)
+        == f"<get_panel_daily({names}) of {catalog.service}>"
+    )
 
 
 @pytest.mark.slow
@@ -229,11 +253,15 @@ def test_shift_tab_and_a_question_mark_show_it_in_a_live_kernel() -> None:
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     manager, client = start_new_kernel(env={**os.environ, "PYTHONPATH": path})
     try:
-        done = client.execute_interactive(KERNEL.format(content=listing(NAMES, DAILY)), timeout=60)
+        done = client.execute_interactive(
+            KERNEL.format(content=listing(NAMES, DAILY)), timeout=60
+        )
         assert done["content"]["status"] == "ok"
         # Before the functions are listed there is nothing to show, and typing alone does not list them.
         code = "funcs.get_panel_daily"
-        assert not client.inspect(code, len(code), 0, reply=True, timeout=60)["content"]["found"]
+        assert not client.inspect(code, len(code), 0, reply=True, timeout=60)[
+            "content"
+        ]["found"]
         asked = client.execute_interactive(
             'fn = funcs["Get Panel Daily"]', user_expressions=SENT, timeout=60
         )
@@ -244,7 +272,9 @@ def test_shift_tab_and_a_question_mark_show_it_in_a_live_kernel() -> None:
             ("fn(PanelName=", 0),
             ("fn", 1),
         ]:
-            shown = client.inspect(code, len(code), detail, reply=True, timeout=60)["content"]
+            shown = client.inspect(code, len(code), detail, reply=True, timeout=60)[
+                "content"
+            ]
             assert shown["found"], code
             text = re.sub(r"\x1b\[[0-9;]*m", "", shown["data"]["text/plain"])
             assert "PanelName: str" in text
@@ -259,7 +289,9 @@ def test_shift_tab_and_a_question_mark_show_it_in_a_live_kernel() -> None:
         manager.shutdown_kernel(now=True)
 
 
-def test_every_name_has_a_safe_slug_and_stays_reachable_by_its_own(catalog: Session) -> None:
+def test_every_name_has_a_safe_slug_and_stays_reachable_by_its_own(
+    catalog: Session,
+) -> None:
     """Keywords, clashes, code and invalid names get an identifier; the wire name finds the same function."""
     slugs = [function.slug for function in catalog]
     assert slugs == [
@@ -292,7 +324,9 @@ def test_a_slug_is_the_same_each_time(catalog: Session) -> None:
         "https://service.example",
         token="a-token",
         transport=httpx.MockTransport(
-            lambda _: httpx.Response(200, content=listing([*NAMES, "class", "x"], DAILY))
+            lambda _: httpx.Response(
+                200, content=listing([*NAMES, "class", "x"], DAILY)
+            )
         ),
     )
     assert [function.slug for function in more][: len(NAMES)] == [
@@ -309,7 +343,9 @@ def test_a_parameter_goes_by_its_python_name_or_its_own(
     assert sent["Args"] == {"PanelName": "p", "Symbol": "s", "class": "x"}
 
 
-def test_no_text_of_a_catalog_is_run(catalog: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_text_of_a_catalog_is_run(
+    catalog: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Callables, docstrings, schema and stub are made without exec, eval or compile."""
 
     def refuse(*_: object, **__: object) -> Any:
@@ -363,7 +399,9 @@ WORDINGS = [
     "Either A or B is required. Default: 'it's \\n {x}'",
 ]
 PARAMS = st.dictionaries(
-    st.sampled_from(["A", "B", "a b", "class", "self", "def", "1", "StartDate", '"', "options"]),
+    st.sampled_from(
+        ["A", "B", "a b", "class", "self", "def", "1", "StartDate", '"', "options"]
+    ),
     st.sampled_from(WORDINGS),
     max_size=6,
 )
@@ -374,7 +412,9 @@ def options_of(annotation: Any) -> tuple[Any, ...]:
     if typing.get_origin(annotation) is Literal:
         return typing.get_args(annotation)
     return tuple(
-        dict.fromkeys(one for inner in typing.get_args(annotation) for one in options_of(inner))
+        dict.fromkeys(
+            one for inner in typing.get_args(annotation) for one in options_of(inner)
+        )
     )
 
 
@@ -400,7 +440,9 @@ def test_form_schema_signature_stub_and_magic_agree(
         if isinstance(each, ast.FunctionDef) and each.name == "__call__"
     ][:1]
     table = function.describe().set_index("name")
-    assert list(schema["properties"]) == list(form) == list(table.index) == list(described)
+    assert (
+        list(schema["properties"]) == list(form) == list(table.index) == list(described)
+    )
     assert [each.arg for each in stub.args.kwonlyargs] == list(signature.parameters)
 
     in_form = {name for name in form.errors if name}
@@ -409,7 +451,10 @@ def test_form_schema_signature_stub_and_magic_agree(
     for field, in_stub, default in zip(
         function.fields, stub.args.kwonlyargs, stub.args.kw_defaults, strict=True
     ):
-        own, parameter = schema["properties"][field.name], signature.parameters[field.identifier]
+        own, parameter = (
+            schema["properties"][field.name],
+            signature.parameters[field.identifier],
+        )
         assert (default is None) is (field.name in in_form)
         assert (parameter.default is inspect.Parameter.empty) is (field.name in in_form)
         # Options: those that the form takes; the stub's text is that of the signature's annotation.
@@ -434,7 +479,9 @@ def test_form_schema_signature_stub_and_magic_agree(
                 assert ast.literal_eval(default or ast.Constant(None)) == first
     # The magic's cell body, written from the schema's defaults, is what the form takes for them.
     defaults = {
-        name: own["default"] for name, own in schema["properties"].items() if "default" in own
+        name: own["default"]
+        for name, own in schema["properties"].items()
+        if "default" in own
     }
     read = read_body(json.dumps(defaults), {}) if defaults else {}
     assert jf.Form(function).fields == function.fields
@@ -444,9 +491,13 @@ def test_form_schema_signature_stub_and_magic_agree(
     assert by_magic.args == by_code.args
 
 
-def test_more_options_than_an_editor_can_show_are_a_plain_text(catalog: Session) -> None:
+def test_more_options_than_an_editor_can_show_are_a_plain_text(
+    catalog: Session,
+) -> None:
     """Ten thousand options stay in the schema; the signature says str, and the help gives their number."""
-    many = Param.read({"name": "P", "schema": {"enum": [f"v{n}" for n in range(10_000)]}})
+    many = Param.read(
+        {"name": "P", "schema": {"enum": [f"v{n}" for n in range(10_000)]}}
+    )
     function = RemoteFunction(catalog, Function(name="F", params=(many,)), "f")
     assert inspect.signature(function).parameters["P"].annotation == str | None
     assert len(function.json_schema()["properties"]["P"]["enum"]) == 10_000

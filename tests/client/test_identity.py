@@ -34,7 +34,13 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.fault(144)
 CACHED: dict[str, Any] = {"cache": True}
-ANN = {"sub": "ann", "iss": "https://login.example", "tid": "acme", "aud": "funcs", "scope": "read"}
+ANN = {
+    "sub": "ann",
+    "iss": "https://login.example",
+    "tid": "acme",
+    "aud": "funcs",
+    "scope": "read",
+}
 SERVER = """
 import os, sys
 from mcp.server import MCPServer
@@ -55,7 +61,8 @@ app.run()
 def jwt(**claims: Any) -> str:
     parts = [json.dumps(part).encode() for part in ({"alg": "none"}, claims)]
     return ".".join(
-        [base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts] + ["signature"]
+        [base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts]
+        + ["signature"]
     )
 
 
@@ -78,7 +85,9 @@ class Service:
         return httpx.Response(200, json={"error": None, "body": json.dumps(rows)})
 
 
-@pytest.mark.parametrize("claim", ["sub", "iss", "tid", "aud", "scope", "roles", "acr", "name"])
+@pytest.mark.parametrize(
+    "claim", ["sub", "iss", "tid", "aud", "scope", "roles", "acr", "name"]
+)
 @pytest.mark.parametrize("way", ["call", "sweep"])
 def test_tokens_that_differ_in_a_lasting_claim_share_no_result(
     answering: Callable[..., Session], claim: str, way: str
@@ -113,14 +122,19 @@ def test_tokens_that_differ_in_a_lasting_claim_share_no_result(
     found = []
     for claims in logins:
         function = answering(service, jwt(**claims))["F"]
-        frame = function.with_options(**CACHED)(a="1") if way == "call" else function.sweep(a=["1"])
+        frame = (
+            function.with_options(**CACHED)(a="1")
+            if way == "call"
+            else function.sweep(a=["1"])
+        )
         found.append(frame["token"][0])
     assert found[0] == found[1] != found[2]
     assert service.runs == 2
 
 
 @pytest.mark.parametrize(
-    "claims", [{"jti": "1"}, {"iss": "https://login.example", "jti": "1"}, {"exp": 9e9}, {}]
+    "claims",
+    [{"jti": "1"}, {"iss": "https://login.example", "jti": "1"}, {"exp": 9e9}, {}],
 )
 def test_a_token_whose_claims_name_nobody_counts_as_a_whole(
     answering: Callable[..., Session], claims: dict[str, Any]
@@ -128,7 +142,9 @@ def test_a_token_whose_claims_name_nobody_counts_as_a_whole(
     """Two of them may be two accounts, whatever their claims have in common."""
     service = Service()
     for number in range(2):
-        answering(service, jwt(**{**claims, "jti": str(number)}))["F"].with_options(**CACHED)(a="1")
+        answering(service, jwt(**{**claims, "jti": str(number)}))["F"].with_options(
+            **CACHED
+        )(a="1")
     assert service.runs == 2
 
 
@@ -145,7 +161,9 @@ def test_a_sweep_in_memory_is_not_continued_by_another_account(
             job.cancel()
         return Service.__call__(service, request)
 
-    session.remote.transport._exchange._transport.transport = httpx.MockTransport(interrupt)
+    session.remote.transport._exchange._transport.transport = httpx.MockTransport(
+        interrupt
+    )
     function = session["F"].with_options(cache=False, concurrency=1, progress=False)
     job = function.start_sweep(a=["1", "2", "3", "4"])
     with pytest.raises(jf.RunCancelledError):
@@ -234,7 +252,9 @@ def test_addresses_that_are_the_same_to_a_server_have_one_key(tmp_path: Path) ->
 
 
 @pytest.fixture
-def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Session]]:
+def tools(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Session]]:
     """Write the profile `tools` with these words after its program, and return its session."""
     pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
     monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "profiles.toml"))
@@ -256,7 +276,9 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 
 def asked(session: Session, way: str) -> str:
     function = session.rows.with_options(progress=False)
-    frame = function.with_options(**CACHED)(n=1) if way == "call" else function.sweep(n=[1])
+    frame = (
+        function.with_options(**CACHED)(n=1) if way == "call" else function.sweep(n=[1])
+    )
     return str(frame["of"][0])
 
 
@@ -393,7 +415,10 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         made("def f(n=1, *, _by='1'): return _by"),
         made("def f(n=1, *, _by='2'): return _by"),
     ),
-    "constant": (made("def f(n=1): return X", X="1"), made("def f(n=1): return X", X="2")),
+    "constant": (
+        made("def f(n=1): return X", X="1"),
+        made("def f(n=1): return X", X="2"),
+    ),
     "settings": (
         made("def f(n=1): return X['a']", X={"a": "1"}),
         made("def f(n=1): return X['a']", X={"a": "2"}),
@@ -406,14 +431,19 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         made("def f(n=1): return [X for _ in range(1)][0]", X="1"),
         made("def f(n=1): return [X for _ in range(1)][0]", X="2"),
     ),
-    "module": tuple(made("def f(n=1): return m.value()", m=module) for module in two_modules()),  # type: ignore[dict-item]
+    "module": tuple(
+        made("def f(n=1): return m.value()", m=module) for module in two_modules()
+    ),  # type: ignore[dict-item]
     "closure": (closed_over("1"), closed_over("2")),
     "closed object": (closed_over(Opaque("1")), closed_over(Opaque("2"))),
     "global object": (
         made("def f(n=1): return X.name", X=Opaque("1")),
         made("def f(n=1): return X.name", X=Opaque("2")),
     ),
-    "list": (made("def f(n=1): return X[0]", X=["1"]), made("def f(n=1): return X[0]", X=["2"])),
+    "list": (
+        made("def f(n=1): return X[0]", X=["1"]),
+        made("def f(n=1): return X[0]", X=["2"]),
+    ),
     "partial": (partial(named, "1"), partial(named, "2")),
     "method": (Database("1").rows, Database("2").rows),
     "cached": (
@@ -425,8 +455,12 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         made("class C:\n  def a(self): return '2'\ndef f(n=1): return C().a()"),
     ),
     "property": (
-        made("class C:\n  @property\n  def a(self): return '1'\ndef f(n=1): return C().a"),
-        made("class C:\n  @property\n  def a(self): return '2'\ndef f(n=1): return C().a"),
+        made(
+            "class C:\n  @property\n  def a(self): return '1'\ndef f(n=1): return C().a"
+        ),
+        made(
+            "class C:\n  @property\n  def a(self): return '2'\ndef f(n=1): return C().a"
+        ),
     ),
     "global of a name that is stored elsewhere": (
         made("def f(n=1):\n  x = lambda: 1\n  x.limit = 2\n  return limit", limit="1"),
@@ -469,7 +503,9 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         for text in "12"
     ),
     "method of a dictionary": tuple(
-        made(f"class C(dict):\n  def m(self, n=1): return self['a']\nf = C(a='{text}').m")
+        made(
+            f"class C(dict):\n  def m(self, n=1): return self['a']\nf = C(a='{text}').m"
+        )
         for text in "12"
     ),
     "method of a text": tuple(
@@ -477,11 +513,14 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         for text in "12"
     ),
     "slots of a base": tuple(
-        made(f"{SLOTS}class D(C):\n  def m(self, n=1): return self.a\nf = D('{text}').m")
+        made(
+            f"{SLOTS}class D(C):\n  def m(self, n=1): return self.a\nf = D('{text}').m"
+        )
         for text in "12"
     ),
     "masked": tuple(
-        made("def f(n=1): return X.get_secret_value()", X=SecretStr(text)) for text in "12"
+        made("def f(n=1): return X.get_secret_value()", X=SecretStr(text))
+        for text in "12"
     ),
     "object that says how it is copied": tuple(
         made("def f(n=1): return X.name", X=Fitted(text)) for text in "12"
@@ -508,7 +547,9 @@ def test_functions_that_answer_otherwise_share_no_result(name: str, way: str) ->
     for function in [*PAIRS[name], *PAIRS[name]]:
         session = jf.connect([function])
         bound = session[session.names[0]].with_options(progress=False)
-        frame = bound.with_options(**CACHED)(n=3) if way == "call" else bound.sweep(n=[3])
+        frame = (
+            bound.with_options(**CACHED)(n=3) if way == "call" else bound.sweep(n=[3])
+        )
         found.append((frame.iloc[0, -1], frame.attrs["funcs"].get("cached")))
     assert found[0][0] != found[1][0]
     assert [found[2][0], found[3][0]] == [found[0][0], found[1][0]]
@@ -536,7 +577,8 @@ def test_a_list_that_a_notebook_changes_is_another_one() -> None:
     """Also for a function that appends to another list of its own."""
     symbols = ["1"]
     function = made(
-        "def f(n=1):\n  rows = []\n  rows.append(symbols[0])\n  return rows", symbols=symbols
+        "def f(n=1):\n  rows = []\n  rows.append(symbols[0])\n  return rows",
+        symbols=symbols,
     )
     bound = next(iter(jf.connect([function]))).with_options(**CACHED)
     told = [bound(n=1).iloc[0, -1]]
@@ -572,9 +614,17 @@ print(rows.with_options(cache=True)(n=1).iloc[0, 0], rows.sweep(n=[1, 2]).iloc[0
 
 
 def run_in_a_kernel(folder: Path) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(folder),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     run = subprocess.run(
-        [sys.executable, "-c", RUN], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", RUN],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.returncode == 0, run.stderr
     return run.stdout.strip()
@@ -634,13 +684,17 @@ def test_a_module_that_is_edited_runs_again_in_the_next_kernel(tmp_path: Path) -
         ("later_of_keys.py", 'NAME = "1"', 'NAME = "2"'),
         ("team_of_keys.py", 'text: str = "1"', 'text: str = "2"'),
     ]:
-        (tmp_path / file).write_text((tmp_path / file).read_text().replace(before, after))
+        (tmp_path / file).write_text(
+            (tmp_path / file).read_text().replace(before, after)
+        )
         told.append(run_in_a_kernel(tmp_path))
     assert run_in_a_kernel(tmp_path) == told[-1]
     assert len({text.split()[-1] for text in told}) == len(told) == 7
 
 
-def test_an_object_that_a_notebook_replaces_in_a_module_is_another_one(folder: Path) -> None:
+def test_an_object_that_a_notebook_replaces_in_a_module_is_another_one(
+    folder: Path,
+) -> None:
     """A connection, a list or a setting of the module, from one call to the next."""
     (folder / "settings_of_keys.py").write_text(
         "import sqlite3\nLIMIT = ['1']\nconnection = sqlite3.connect(':memory:', check_same_thread=False)\n"
@@ -663,31 +717,43 @@ def test_an_object_that_a_notebook_replaces_in_a_module_is_another_one(folder: P
 
 def test_a_module_that_is_loaded_again_in_this_kernel_runs_again(folder: Path) -> None:
     """An edit alone changes nothing, because the old code runs; importlib.reload does."""
-    (folder / "reloaded_of_keys.py").write_text("def rows(n: int = 1):\n    return 'old'\n")
+    (folder / "reloaded_of_keys.py").write_text(
+        "def rows(n: int = 1):\n    return 'old'\n"
+    )
     session = jf.connect("python:reloaded_of_keys")
     assert session.rows.with_options(**CACHED)(n=1).iloc[0, 0] == "old"
-    (folder / "reloaded_of_keys.py").write_text("def rows(n: int = 1):\n    return 'renewed'\n")
+    (folder / "reloaded_of_keys.py").write_text(
+        "def rows(n: int = 1):\n    return 'renewed'\n"
+    )
     again = jf.connect("python:reloaded_of_keys").rows.with_options(**CACHED)(n=1)
     assert (again.iloc[0, 0], bool(again.attrs["funcs"].get("cached"))) == ("old", True)
     importlib.reload(sys.modules["reloaded_of_keys"])
     assert (
-        jf.connect("python:reloaded_of_keys").rows.with_options(**CACHED)(n=1).iloc[0, 0]
+        jf.connect("python:reloaded_of_keys")
+        .rows.with_options(**CACHED)(n=1)
+        .iloc[0, 0]
         == "renewed"
     )
 
 
 def test_a_function_whose_code_is_replaced_runs_again(folder: Path) -> None:
     """As %autoreload does it, in place: the same session notices."""
-    (folder / "autoreloaded_of_keys.py").write_text("def rows(n: int = 1):\n    return 'old'\n")
+    (folder / "autoreloaded_of_keys.py").write_text(
+        "def rows(n: int = 1):\n    return 'old'\n"
+    )
     session = jf.connect("python:autoreloaded_of_keys")
     function = session.rows.with_options(**CACHED)
     assert function(n=1).iloc[0, 0] == "old"
-    sys.modules["autoreloaded_of_keys"].rows.__code__ = made("def f(n=1): return 'new'").__code__
+    sys.modules["autoreloaded_of_keys"].rows.__code__ = made(
+        "def f(n=1): return 'new'"
+    ).__code__
     assert function(n=1).iloc[0, 0] == "new"
 
 
 @pytest.mark.slow
-def test_no_key_can_be_tried_out_without_the_salt(tools: Callable[..., Session]) -> None:
+def test_no_key_can_be_tried_out_without_the_salt(
+    tools: Callable[..., Session],
+) -> None:
     """The words of a command may hold a key: the files of the cache show neither it nor a hash that it alone makes."""
     asked(tools("one.db", "--api-key", CANARY), "call")
     stored = b"".join(

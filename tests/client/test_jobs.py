@@ -64,14 +64,19 @@ def test_there_is_one_loop_whoever_asks() -> None:
     """Threads that ask at once get the same loop, which runs in a daemon thread."""
     loops = set()
     threads = [
-        threading.Thread(target=lambda: loops.add(background.background_loop())) for _ in range(8)
+        threading.Thread(target=lambda: loops.add(background.background_loop()))
+        for _ in range(8)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert len(loops) == 1
-    assert all(thread.daemon for thread in threading.enumerate() if thread.name == "jupyter_funcs")
+    assert all(
+        thread.daemon
+        for thread in threading.enumerate()
+        if thread.name == "jupyter_funcs"
+    )
 
 
 @pytest.mark.parametrize("where", ["token", "transport", "callback"])
@@ -89,7 +94,11 @@ def test_code_of_a_user_that_exits_ends_no_other_run(
         futures.wait([job.future])
     else:
         session = answering(
-            *([leave] if where == "transport" else [lambda _: httpx.Response(200), leave])
+            *(
+                [leave]
+                if where == "transport"
+                else [lambda _: httpx.Response(200), leave]
+            )
         )
         with pytest.raises(SystemExit):
             session.refresh()
@@ -134,4 +143,6 @@ if not child:
     os._exit(0 if len(funcs.names) == 7 else 1)
 assert os.waitpid(child, 0)[1] == 0
 """
-    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], check=True, timeout=60
+    )

@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.api import Session
 
-AS_LISTED = (
-    r"The functions are as listed on 20\d\d-\d\d-\d\d \d\d:\d\d; %funcs refresh lists them again"
-)
+AS_LISTED = r"The functions are as listed on 20\d\d-\d\d-\d\d \d\d:\d\d; %funcs refresh lists them again"
 
 
 @contextmanager
@@ -69,11 +67,15 @@ def closed() -> tuple[Faulty, list[str]]:
     return server, names
 
 
-def test_a_service_that_cannot_be_reached_has_the_functions_of_its_last_listing() -> None:
+def test_a_service_that_cannot_be_reached_has_the_functions_of_its_last_listing() -> (
+    None
+):
     """A new session uses them with one warning; its forms work, and a refresh says what is wrong."""
     server, names = closed()
     with connected(server.url) as session:
-        with pytest.warns(UserWarning, match=f"^Cannot reach 127.*{AS_LISTED}") as warned:
+        with pytest.warns(
+            UserWarning, match=f"^Cannot reach 127.*{AS_LISTED}"
+        ) as warned:
             assert session.names == names == ["F"]
         assert len(warned) == 1
         assert [field.name for field in session["F"].fields] == ["a"]
@@ -145,7 +147,10 @@ def test_what_is_kept_is_of_one_account_and_no_other() -> None:
     """Another token has no listing; without any, a 401 ends the same way."""
     server, _ = closed()
     for token in (f"{CANARY}-of-another", "a-token"):
-        with connected(server.url, token) as session, pytest.raises(ServiceConnectionError):
+        with (
+            connected(server.url, token) as session,
+            pytest.raises(ServiceConnectionError),
+        ):
             _ = session.names
     assert len(files()) == 1
 
@@ -228,7 +233,9 @@ def test_a_service_sends_a_listing_once_and_then_only_that_it_is_the_same() -> N
                 async def noting(message: Any) -> None:
                     if message["type"] == "http.response.start":
                         headers = dict(message["headers"])
-                        sent.append((message["status"], int(headers.get(b"content-length", 0))))
+                        sent.append(
+                            (message["status"], int(headers.get(b"content-length", 0)))
+                        )
                     await send(message)
 
                 await app(scope, receive, noting)
@@ -253,7 +260,9 @@ DOCUMENT = {
     "openapi": "3.0.0",
     "info": {"title": "T", "version": "1"},
     "servers": [{"url": "/"}],
-    "paths": {"/a": {"get": {"operationId": "a", "responses": {"200": {"description": "A"}}}}},
+    "paths": {
+        "/a": {"get": {"operationId": "a", "responses": {"200": {"description": "A"}}}}
+    },
 }
 
 
@@ -272,7 +281,9 @@ class Publisher:
         self.statuses.append(304 if is_known else 200)
         if is_known:
             return Response(status_code=304, headers={"ETag": tag})
-        return Response(self.content, headers={"ETag": tag}, media_type="application/json")
+        return Response(
+            self.content, headers={"ETag": tag}, media_type="application/json"
+        )
 
 
 def test_a_document_is_read_again_only_if_it_changed_and_is_there_offline() -> None:

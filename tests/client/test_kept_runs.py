@@ -53,8 +53,12 @@ class Proxy:
 
         await self.app(scope, leaving, nowhere)
         headers = [(b"content-type", b"text/html")]
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": b"<h1>504 Gateway Time-out</h1>"})
+        await send(
+            {"type": "http.response.start", "status": self.status, "headers": headers}
+        )
+        await send(
+            {"type": "http.response.body", "body": b"<h1>504 Gateway Time-out</h1>"}
+        )
 
 
 class Service(Kept):
@@ -67,7 +71,9 @@ class Service(Kept):
 
 
 @pytest.fixture
-def keeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Service]]:
+def keeping(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., Service]]:
     monkeypatch.setattr(source, "_SOON", 0.5)
     with contextlib.ExitStack() as ends:
 
@@ -87,7 +93,9 @@ def after(held: Held, seconds: float = 1) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_takes_longer_is_kept_by_itself(keeping: Callable[..., Service]) -> None:
+def test_a_run_that_takes_longer_is_kept_by_itself(
+    keeping: Callable[..., Service],
+) -> None:
     held = Held()
     service = keeping(held.published(), QUICK)
     funcs = service.connect()
@@ -181,7 +189,9 @@ def test_another_kernel_gets_the_result_by_the_id_of_the_job(
     assert held.runs == 1
 
 
-def test_the_history_lists_the_runs_of_other_kernels(keeping: Callable[..., Service]) -> None:
+def test_the_history_lists_the_runs_of_other_kernels(
+    keeping: Callable[..., Service],
+) -> None:
     service = keeping(QUICK)
     funcs = service.connect()
     job = funcs.quick.with_options(keep=True).submit()

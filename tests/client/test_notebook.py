@@ -54,7 +54,9 @@ def test_a_name_comes_from_the_function(slug: str, name: str) -> None:
     assert name.isidentifier()
 
 
-def test_a_result_is_a_variable_and_the_next_one_takes_its_place(shell: InteractiveShell) -> None:
+def test_a_result_is_a_variable_and_the_next_one_takes_its_place(
+    shell: InteractiveShell,
+) -> None:
     """All results of a function have one name, which %whos lists; a thread may assign it."""
     keeper = ResultVariable("get_panels", HERE)
     first, second = pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [2]})
@@ -126,7 +128,9 @@ def test_a_rename_moves_the_variable(shell: InteractiveShell) -> None:
     keeper.assign(later := pd.DataFrame(), ARGS)
     assert shell.user_ns["mine"] is later
     refused = keeper.rename("mine", "", frame, ARGS)
-    assert "mine already exists (a DataFrame)" in refused, "an earlier result takes no place"
+    assert "mine already exists (a DataFrame)" in refused, (
+        "an earlier result takes no place"
+    )
     shell.run_cell("mine = 'own'")
     assert "mine already exists (a str)" in keeper.rename("mine", "", later, ARGS)
     keeper.rename("other", "mine", later, ARGS)
@@ -154,7 +158,9 @@ def test_a_name_that_a_person_gave_keeps_its_data(shell: InteractiveShell) -> No
     keeper.rename("panels_2", "panels", third, {})
     shell.run_cell("panels = 5")
     keeper.assign(pd.DataFrame(), {"Symbol": "MCHQ"})
-    assert keeper.name == "panels_3", "a name that a person gave looks like one with a number"
+    assert keeper.name == "panels_3", (
+        "a name that a person gave looks like one with a number"
+    )
     assert held["panels_2"] is third
 
 

@@ -75,27 +75,37 @@ WAYS = {
     "panel": lambda run: run.panel(**GIVEN).form.args,
     "panel of the session": lambda run: (
         run.session.panel(
-            "echo", **{name: value for name, value in GIVEN.items() if name != "trusted"}
+            "echo",
+            **{name: value for name, value in GIVEN.items() if name != "trusted"},
         ).form.args
         | {"trusted": GIVEN["trusted"]}
     ),
     "Form": lambda run: (
-        jf.Form(run, **{name: value for name, value in GIVEN.items() if name != "validate"}).args
+        jf.Form(
+            run, **{name: value for name, value in GIVEN.items() if name != "validate"}
+        ).args
         | {"validate": GIVEN["validate"]}
     ),
     "sweep": lambda run: (
-        run.with_options(progress=False, cache=False).sweep(**LISTS)[NAMES].iloc[0].to_dict()
+        run.with_options(progress=False, cache=False)
+        .sweep(**LISTS)[NAMES]
+        .iloc[0]
+        .to_dict()
     ),
     "start_sweep": lambda run: {
         name: value
-        for name, [value] in run.with_options(cache=False).start_sweep(**LISTS).args.items()
+        for name, [value] in run.with_options(cache=False)
+        .start_sweep(**LISTS)
+        .args.items()
     },
     "with_options": lambda run: run.with_options(validate=False).form(**GIVEN).args,
 }
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_each_way_of_running_sets_a_parameter_of_any_name(run: RemoteFunction, way: str) -> None:
+def test_each_way_of_running_sets_a_parameter_of_any_name(
+    run: RemoteFunction, way: str
+) -> None:
     """Calls, jobs, forms, panels, requests and sweeps."""
     assert WAYS[way](run) == GIVEN
 
@@ -111,7 +121,9 @@ def test_the_magic_sets_a_parameter_of_any_name(run: RemoteFunction) -> None:
         assert shell.user_ns["df"].attrs["funcs"]["args"] == GIVEN
 
 
-def test_a_tool_of_the_mcp_server_sets_a_parameter_of_any_name(run: RemoteFunction) -> None:
+def test_a_tool_of_the_mcp_server_sets_a_parameter_of_any_name(
+    run: RemoteFunction,
+) -> None:
     """The request's arguments are those of the function."""
     pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
     from mcp import Client

@@ -59,7 +59,11 @@ def by_offset(request: Request) -> Any:
 
 def by_start_index(request: Request) -> Any:
     start = number(request, "startIndex", 1)
-    return {"totalResults": TOTAL, "startIndex": start, "Resources": ROWS[start - 1 :][:SIZE]}
+    return {
+        "totalResults": TOTAL,
+        "startIndex": start,
+        "Resources": ROWS[start - 1 :][:SIZE],
+    }
 
 
 def by_cursor(request: Request) -> Any:
@@ -85,19 +89,26 @@ def by_last_id(request: Request) -> Any:
         if "starting_after" in request.query_params
         else 0
     )
-    return {"object": "list", "data": ROWS[start : start + SIZE], "has_more": start + SIZE < TOTAL}
+    return {
+        "object": "list",
+        "data": ROWS[start : start + SIZE],
+        "has_more": start + SIZE < TOTAL,
+    }
 
 
 def by_link(request: Request) -> Any:
     start = number(request, "from")
-    return after(start, next=str(request.url.include_query_params(**{"from": start + SIZE}))) | (
-        {} if start + SIZE < TOTAL else {"next": None}
-    )
+    return after(
+        start, next=str(request.url.include_query_params(**{"from": start + SIZE}))
+    ) | ({} if start + SIZE < TOTAL else {"next": None})
 
 
 def by_relative_link(request: Request) -> Any:
     start = number(request, "skip")
-    links = {"self": {"href": "x"}, "next": {"href": f"{request.url.path}?skip={start + SIZE}"}}
+    links = {
+        "self": {"href": "x"},
+        "next": {"href": f"{request.url.path}?skip={start + SIZE}"},
+    }
     links |= {} if start + SIZE < TOTAL else {"next": {}}
     return {"_embedded": {"orders": ROWS[start : start + SIZE]}, "_links": links}
 
@@ -148,7 +159,11 @@ def the_same(_: Request) -> Any:
 
 
 def another_shape(request: Request) -> Any:
-    return after(0, total=TOTAL) if number(request, "page", 1) == 1 else {"error": {"code": 3}}
+    return (
+        after(0, total=TOTAL)
+        if number(request, "page", 1) == 1
+        else {"error": {"code": 3}}
+    )
 
 
 def elsewhere(_: Request) -> Any:
@@ -156,7 +171,9 @@ def elsewhere(_: Request) -> Any:
 
 
 def shrinking(request: Request) -> Any:
-    return after(0 if number(request, "page", 1) == 1 else TOTAL, total=TOTAL, has_more=True)
+    return after(
+        0 if number(request, "page", 1) == 1 else TOTAL, total=TOTAL, has_more=True
+    )
 
 
 def failing(request: Request) -> Any:
@@ -171,7 +188,12 @@ def unnamed(_: Request) -> Any:
 
 BROKEN: dict[str, tuple[Callable[[Request], Any], str, str, int]] = {
     "in_a_circle": (in_a_circle, "cursor", "the same page came again", 7),
-    "its_own_next": (its_own_next, "cursor", "a page names an earlier one as its next", 6),
+    "its_own_next": (
+        its_own_next,
+        "cursor",
+        "a page names an earlier one as its next",
+        6,
+    ),
     "the_same": (the_same, "page", "the same page came again", 3),
     "another_shape": (another_shape, "page", "the next page has another shape", 3),
     "elsewhere": (
@@ -188,8 +210,16 @@ BROKEN: dict[str, tuple[Callable[[Request], Any], str, str, int]] = {
 SINGLE: dict[str, tuple[Any, str, list[Any]]] = {
     "a_csv": (Response("n\n1\n2\n", media_type="text/csv"), "csv", [1, 2]),
     "a_text": (Response("done", media_type="text/plain"), "text", ["done"]),
-    "lines": (Response('{"n": 1}\n{"n": 2}\n', media_type="application/x-ndjson"), "lines", [1, 2]),
-    "declared": ({"schema": {"n": {"type": "int32"}}, "data": [{"n": 1}]}, "schema", [1]),
+    "lines": (
+        Response('{"n": 1}\n{"n": 2}\n', media_type="application/x-ndjson"),
+        "lines",
+        [1, 2],
+    ),
+    "declared": (
+        {"schema": {"n": {"type": "int32"}}, "data": [{"n": 1}]},
+        "schema",
+        [1],
+    ),
     "split": ({"columns": ["n"], "data": [[1], [2]]}, "split", [1, 2]),
     "a_record": ({"n": 1, "id": 7}, "record", [1]),
     "a_whole_list": ({"items": [{"n": 1}], "next": None}, "page", [1]),
@@ -206,7 +236,8 @@ class Lists:
         }
         answers["shrinking"] = shrinking
         answers |= {
-            name: functools.partial(lambda found, _: found, row[0]) for name, row in SINGLE.items()
+            name: functools.partial(lambda found, _: found, row[0])
+            for name, row in SINGLE.items()
         }
         params = {name: row[1:3] for name, row in STYLES.items()} | {
             name: (row[1], "") for name, row in BROKEN.items()
@@ -216,7 +247,8 @@ class Lists:
             "openapi": "3.1.0",
             "info": {"title": "Lists", "version": "1"},
             "paths": {
-                f"/{name}": {"get": self._operation(name, *params[name])} for name in answers
+                f"/{name}": {"get": self._operation(name, *params[name])}
+                for name in answers
             },
         }
         self.answers = answers
@@ -266,7 +298,9 @@ def all_of(session: Any, name: str, **options: Any) -> tuple[Any, list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         frame = session[name].with_options(pages="all", **{"cache": False, **options})()
-    return frame, [str(each.message) for each in caught if each.category is MissingRowsWarning]
+    return frame, [
+        str(each.message) for each in caught if each.category is MissingRowsWarning
+    ]
 
 
 @pytest.mark.parametrize("name", STYLES)
@@ -280,7 +314,9 @@ def test_all_pages_are_one_table(session: Any, name: str) -> None:
 
 @pytest.mark.parametrize("name", STYLES)
 def test_one_page_says_how_to_get_all(session: Any, name: str) -> None:
-    with pytest.warns(MissingRowsWarning, match=r'with_options\(pages="all"\), or --all'):
+    with pytest.warns(
+        MissingRowsWarning, match=r'with_options\(pages="all"\), or --all'
+    ):
         assert len(session[name]()) == SIZE
 
 
@@ -319,7 +355,9 @@ def test_the_number_of_pages_is_bounded(session: Any) -> None:
     assert len(frame) == 2 * SIZE
     assert "there are more than most_pages = 2 pages" in told
     for wrong in (0, 10_001, True):
-        with pytest.raises(jf.ArgumentError, match="most_pages takes a number from 1 to 10,000"):
+        with pytest.raises(
+            jf.ArgumentError, match="most_pages takes a number from 1 to 10,000"
+        ):
             session["page"].with_options(most_pages=wrong)
     with pytest.raises(jf.ArgumentError, match='pages takes "all" or None'):
         session["page"].with_options(pages="some")
@@ -378,7 +416,9 @@ def test_the_panel_gets_all_rows_of_what_it_shows(session: Any) -> None:
 def test_a_sweep_and_a_cached_run_have_all_pages(session: Any, lists: Lists) -> None:
     """All pages are another result than the first."""
     swept = (
-        session["page"].with_options(pages="all", cache=False, progress=False).sweep(page=[1, 2])
+        session["page"]
+        .with_options(pages="all", cache=False, progress=False)
+        .sweep(page=[1, 2])
     )
     assert len(swept) == TOTAL + (TOTAL - SIZE)
     function = session["offset"].with_options(cache=True)
@@ -390,7 +430,9 @@ def test_a_sweep_and_a_cached_run_have_all_pages(session: Any, lists: Lists) -> 
     assert lists.asked == []
 
 
-def test_a_sweep_over_pages_writes_all_rows_into_a_folder(session: Any, tmp_path: Path) -> None:
+def test_a_sweep_over_pages_writes_all_rows_into_a_folder(
+    session: Any, tmp_path: Path
+) -> None:
     swept = session["offset"].with_options(
         pages="all", cache=False, progress=False, to=tmp_path / "out"
     )
@@ -400,7 +442,9 @@ def test_a_sweep_over_pages_writes_all_rows_into_a_folder(session: Any, tmp_path
     )
 
 
-def test_a_run_of_the_history_is_repeated_with_all_its_pages(session: Any, lists: Lists) -> None:
+def test_a_run_of_the_history_is_repeated_with_all_its_pages(
+    session: Any, lists: Lists
+) -> None:
     session["offset"].with_options(pages="all", cache=False)()
     [*_, run] = session.history.runs
     lists.asked.clear()

@@ -27,7 +27,9 @@ def replying(
 ) -> Callable[[httpx.Request], httpx.Response]:
     """A service of one function, whose runs are answered so."""
     listing = httpx.Response(200, json=[{"name": "F"}])
-    return lambda request: run(request) if request.url.path.endswith("runFunction") else listing
+    return lambda request: (
+        run(request) if request.url.path.endswith("runFunction") else listing
+    )
 
 
 class Pieces(httpx.AsyncByteStream):
@@ -45,7 +47,9 @@ class Pieces(httpx.AsyncByteStream):
 def test_the_bytes_are_counted_as_they_come(answering: Callable[..., Session]) -> None:
     """While a reply is being received, its job knows how much has arrived."""
     go_on = threading.Event()
-    reply = httpx.Response(200, stream=Pieces(go_on), headers=[(b"x-request-id", b"r-\x9b1")])
+    reply = httpx.Response(
+        200, stream=Pieces(go_on), headers=[(b"x-request-id", b"r-\x9b1")]
+    )
     function = answering(replying(lambda _: reply))["F"]
     job = function.start({})
     wait_until(lambda: job.progress.received == 10)
@@ -65,7 +69,9 @@ def test_a_reply_is_kept_on_demand_as_it_came_and_without_the_token(
 ) -> None:
     """`keep` stores the decompressed body without the token, unless it is too large."""
     body, headers = b'[{"a": "a-token-of-the-tests"}]', {"content-encoding": "gzip"}
-    run = replying(lambda _: httpx.Response(200, content=gzip.compress(body), headers=headers))
+    run = replying(
+        lambda _: httpx.Response(200, content=gzip.compress(body), headers=headers)
+    )
     function = answering(run)["F"]
     job = function.start({}, keep_reply=True)
     job.result(60)
@@ -79,10 +85,15 @@ def test_a_reply_is_kept_on_demand_as_it_came_and_without_the_token(
 def test_a_renewed_token_is_a_second_attempt() -> None:
     """A request sent again with a new token counts as two."""
     tokens = iter(["old", "old", "new", "new", "new"])
-    replies = {"Bearer old": httpx.Response(401), "Bearer new": httpx.Response(200, json=[])}
+    replies = {
+        "Bearer old": httpx.Response(401),
+        "Bearer new": httpx.Response(200, json=[]),
+    }
     run = replying(lambda sent: replies[sent.headers["authorization"]])
     where = "https://service.example"
-    session = jf.connect(where, token=lambda: next(tokens), transport=httpx.MockTransport(run))
+    session = jf.connect(
+        where, token=lambda: next(tokens), transport=httpx.MockTransport(run)
+    )
     job = session["F"].start({})
     job.result(60)
     assert job.progress.attempts == 2

@@ -22,7 +22,13 @@ import jupyter_funcs as jf
 from jupyter_funcs.catalog.values import Each, Variable
 from jupyter_funcs.client import snippets
 from jupyter_funcs.client.snippets import blocks, curl, magic, python
-from jupyter_funcs.core.line import NAME_AND_VALUE, read_body, read_word, split_line, unquoted
+from jupyter_funcs.core.line import (
+    NAME_AND_VALUE,
+    read_body,
+    read_word,
+    split_line,
+    unquoted,
+)
 from tests.conftest import PANEL, SYMBOL
 from tests.examples import examples
 from tests.shells import shell_with
@@ -55,7 +61,9 @@ values = text | st.lists(text, min_size=1) | st.sampled_from(NASTY) | st.just(NA
 
 def function_of(names: list[str], name: str = "F", **secret: str) -> RemoteFunction:
     """Return a function with these parameters; no service has it."""
-    listing = [{"name": name, "id": 7, "params": [{"name": each, "type": 0} for each in names]}]
+    listing = [
+        {"name": name, "id": 7, "params": [{"name": each, "type": 0} for each in names]}
+    ]
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json=listing))
     session = jf.connect(
         "https://service.example",
@@ -65,7 +73,9 @@ def function_of(names: list[str], name: str = "F", **secret: str) -> RemoteFunct
     return next(iter(session))
 
 
-def read_magic(line: str, function: RemoteFunction, wanted: str = "call") -> dict[str, Any]:
+def read_magic(
+    line: str, function: RemoteFunction, wanted: str = "call"
+) -> dict[str, Any]:
     """Return the arguments that the magic reads from a line or a cell, by wire name."""
     first, _, body = line.partition("\n")
     if first.startswith("%%"):
@@ -120,12 +130,23 @@ def test_a_long_call_is_broken_as_black_breaks_it(two: RemoteFunction) -> None:
     assert python(two, {"One": longest + "x"}, "").endswith(
         f"df = funcs.f(\n    One='{longest}x',\n)"
     )
-    many = [f"{symbol} US EQUITY" for symbol in ("NVRA", "BKQU", "KORD", "MCHQ", "ZPLN")]
-    args = {"One": many, "the second's": Variable("mine"), "other": {"a": longest, "b": []}}
+    many = [
+        f"{symbol} US EQUITY" for symbol in ("NVRA", "BKQU", "KORD", "MCHQ", "ZPLN")
+    ]
+    args = {
+        "One": many,
+        "the second's": Variable("mine"),
+        "other": {"a": longest, "b": []},
+    }
     assert python(two, args, "", sweeps=True, result="swept").partition("swept")[
         2
     ].splitlines() == [
-        *(" = funcs.f.sweep(", "    One=[", *(f"        '{symbol}'," for symbol in many), "    ],"),
+        *(
+            " = funcs.f.sweep(",
+            "    One=[",
+            *(f"        '{symbol}'," for symbol in many),
+            "    ],",
+        ),
         *(
             "    the_second_s=mine,",
             "    **{",
@@ -166,7 +187,9 @@ def two() -> RemoteFunction:
 @settings(max_examples=examples(300), deadline=None)
 @given(st.fixed_dictionaries({}, optional={"One": values, "the second's": values}))
 @example({"One": "NaN", "the second's": ["NaN", "1", "true"]})
-def test_each_text_reads_back_as_the_same_values(two: RemoteFunction, args: dict[str, Any]) -> None:
+def test_each_text_reads_back_as_the_same_values(
+    two: RemoteFunction, args: dict[str, Any]
+) -> None:
     """Whatever the values hold, the magic, the program and the body of the command have exactly these (FAULTS 76)."""
     assert read_magic(magic(two, args), two) == args
     assert read_python(python(two, args, ""), two) == args
@@ -180,11 +203,14 @@ lists = st.lists(text | st.sampled_from(NASTY), min_size=1)
 @settings(max_examples=examples(300), deadline=None)
 @given(
     st.fixed_dictionaries(
-        {"One": lists | st.lists(lists, min_size=1)}, optional={"the second's": text | lists}
+        {"One": lists | st.lists(lists, min_size=1)},
+        optional={"the second's": text | lists},
     )
 )
 @example({"One": [['a", [b', "c]"], ["\\", '"']], "the second's": ["],["]})
-def test_a_sweep_reads_back_as_the_same_lists(two: RemoteFunction, args: dict[str, Any]) -> None:
+def test_a_sweep_reads_back_as_the_same_lists(
+    two: RemoteFunction, args: dict[str, Any]
+) -> None:
     """Lists of values, and lists of lists."""
     assert read_magic(magic(two, args, "sweep"), two, "sweep") == args
     assert read_python(python(two, args, "", sweeps=True), two) == args
@@ -246,13 +272,18 @@ def test_a_variable_stands_as_itself(two: RemoteFunction) -> None:
 
 
 @pytest.mark.skipif(
-    shutil.which("bash") is None, reason="There is no bash on this machine to run the command with."
+    shutil.which("bash") is None,
+    reason="There is no bash on this machine to run the command with.",
 )
 @pytest.mark.parametrize("value", [*NASTY, "`id`", "!!", "@file", "$(id)", "';id;'"])
-def test_a_shell_sends_exactly_the_body(two: RemoteFunction, value: str, tmp_path: Any) -> None:
+def test_a_shell_sends_exactly_the_body(
+    two: RemoteFunction, value: str, tmp_path: Any
+) -> None:
     """A shell passes the body to curl unchanged, runs nothing in it, and takes the token from the environment."""
     fake = tmp_path / "curl"
-    fake.write_text(f"#!{sys.executable}\nimport json, sys\nprint(json.dumps(sys.argv[1:]))\n")
+    fake.write_text(
+        f"#!{sys.executable}\nimport json, sys\nprint(json.dumps(sys.argv[1:]))\n"
+    )
     fake.chmod(0o755)
     args = {"One": value, "the second's": [value]}
     environment = {
@@ -261,7 +292,11 @@ def test_a_shell_sends_exactly_the_body(two: RemoteFunction, value: str, tmp_pat
         "FUNCS_TOKEN": "of the environment",
     }
     done = subprocess.run(
-        ["bash", "-c", curl(two, args)], env=environment, capture_output=True, text=True, check=True
+        ["bash", "-c", curl(two, args)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     _, _, url, _, header, _, _, _, body = json.loads(done.stdout)
     assert url == "https://service.example/api/function/runFunction"
@@ -278,14 +313,19 @@ def test_the_command_for_the_demo_says_how_to_serve_it() -> None:
 
 def test_a_function_that_shares_its_name_is_named_by_its_id() -> None:
     """If a slug belongs to another function, the magic uses the id."""
-    listing = [{"name": name, "id": id_, "params": []} for name, id_ in (("A B", 11), ("a_b", 12))]
+    listing = [
+        {"name": name, "id": id_, "params": []}
+        for name, id_ in (("A B", 11), ("a_b", 12))
+    ]
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json=listing))
     session = jf.connect(
         "https://service.example", token="a-token-of-the-tests", transport=transport
     )
     for function in session:
         assert session[magic(function, {}).split()[-1]] is function
-        finds = eval(python(function, {}, "").rpartition("df = ")[2], {"funcs": _Finds(session)})
+        finds = eval(
+            python(function, {}, "").rpartition("df = ")[2], {"funcs": _Finds(session)}
+        )
         assert finds is function
 
 
@@ -316,7 +356,9 @@ def test_values_in_python_have_their_types(
     """Numbers and flags of a declared type are written as such."""
     taken = []
 
-    def f(size: int, w: list[float] | None = None, flag: bool = True, x: float = 0) -> int:
+    def f(
+        size: int, w: list[float] | None = None, flag: bool = True, x: float = 0
+    ) -> int:
         taken.append((size, w, flag, x))
         return 1
 

@@ -64,7 +64,10 @@ class Demo(httpx.AsyncBaseTransport):
         if not request.url.path.endswith("ListUserFunctions"):
             return reply
         params = [{"name": name, **about} for name, about in self.PARAMS.items()]
-        listed = [*json.loads(await reply.aread()), {"name": "Get Days", "params": params}]
+        listed = [
+            *json.loads(await reply.aread()),
+            {"name": "Get Days", "params": params},
+        ]
         return httpx.Response(200, json=listed)
 
 
@@ -196,20 +199,28 @@ FAULTS = [
 # Where a row, or a part of it, is shown by a test of another file.
 ELSEWHERE = {
     83: ["catalog.test_form::test_all_that_is_missing_is_named_at_once"],
-    84: ["catalog.test_form::test_one_of_symbol_and_brand_is_described_and_both_are_valid"],
+    84: [
+        "catalog.test_form::test_one_of_symbol_and_brand_is_described_and_both_are_valid"
+    ],
     85: ["catalog.test_form::test_the_last_date_may_not_stand_before_the_first"],
-    87: ["catalog.test_form::test_an_unknown_parameter_names_the_nearest_and_sets_nothing"],
+    87: [
+        "catalog.test_form::test_an_unknown_parameter_names_the_nearest_and_sets_nothing"
+    ],
     88: ["core.test_line::test_an_unclosed_quote_or_bracket_is_shown_with_a_caret"],
     89: [
         "connection.test_profiles::test_what_a_clipboard_or_a_shell_adds_is_trimmed",
         "connection.test_profiles::test_a_token_with_characters_that_no_token_has_is_refused_unseen",
     ],
-    90: ["catalog.test_form::test_a_bad_value_is_an_error_of_its_field_in_one_line_and_is_kept"],
+    90: [
+        "catalog.test_form::test_a_bad_value_is_an_error_of_its_field_in_one_line_and_is_kept"
+    ],
     91: [
         "catalog.test_form::test_a_value_becomes_one_of_the_declared_type_without_loss",
         "catalog.test_form::test_what_stands_for_no_value_is_an_error_and_not_a_text",
     ],
-    93: ["connection.test_login::test_a_token_typed_on_a_magic_line_is_refused_and_masked"],
+    93: [
+        "connection.test_login::test_a_token_typed_on_a_magic_line_is_refused_and_masked"
+    ],
     95: [
         "frames.test_export::test_csv_text_that_a_spreadsheet_would_run_is_escaped_in_cells_and_headers",
         "frames.test_export::test_a_table_holds_nothing_that_a_terminal_would_obey",
@@ -268,7 +279,9 @@ def test_each_row_is_shown() -> None:
     assert rows == {*range(83, 96), 98, 103}
     for name in [name for names in ELSEWHERE.values() for name in names]:
         file, _, test = name.partition("::")
-        assert callable(getattr(importlib.import_module(f"tests.{file}"), test, None)), name
+        assert callable(
+            getattr(importlib.import_module(f"tests.{file}"), test, None)
+        ), name
 
 
 DESCRIBED = {
@@ -279,7 +292,11 @@ DESCRIBED = {
     ),
     85: ("Day=2025-02-30", "Day='2025-02-30'", "Day is not a valid date: '2025-02-30'"),
     86: ("Unit=wek", "Unit='wek'", r"Unit has no option 'wek'\. Did you mean 'week'\?"),
-    90: ("Portion=1e999", "Portion='1e999'", "Portion takes a finite number, not '1e999'"),
+    90: (
+        "Portion=1e999",
+        "Portion='1e999'",
+        "Portion takes a finite number, not '1e999'",
+    ),
 }
 
 
@@ -316,7 +333,8 @@ def test_a_symbol_and_a_brand_together_are_valid(run: Callable[[str], Any]) -> N
     """Row 84: those brands of that symbol, and no more than the symbol alone has."""
     both = run(f"df = %funcs call {DAILY} Symbol=BKQU Brand=[Bulkandry]\ndf")
     asked = {"PanelName": PANEL, "Symbol": "BKQU", "Brand": ["Bulkandry"]}
-    assert asked in [one["Args"] for one in Demo.runs]  # after it, what Tab offers is listed
+    # After it, what Tab offers is listed.
+    assert asked in [one["Args"] for one in Demo.runs]
     alone = run(f"{IN_PYTHON})")
     assert 0 < len(both) <= len(alone)
 
@@ -324,8 +342,12 @@ def test_a_symbol_and_a_brand_together_are_valid(run: Callable[[str], Any]) -> N
 def test_typographic_quotes_are_quotes(run: Callable[[str], Any]) -> None:
     """Row 89: as a phone or an office program writes them, on a line and in a cell's body."""
     asked = {"PanelName": PANEL, "Symbol": SYMBOL}
-    run(f"%funcs call “Get Panel Daily” PanelName=“{PANEL}” Symbol=‘{SYMBOL}’ --dry-run -o line")
-    run(f"%%funcs call get_panel_daily --dry-run -o body\nPanelName: “{PANEL}”\nSymbol: ’{SYMBOL}’")
+    run(
+        f"%funcs call “Get Panel Daily” PanelName=“{PANEL}” Symbol=‘{SYMBOL}’ --dry-run -o line"
+    )
+    run(
+        f"%%funcs call get_panel_daily --dry-run -o body\nPanelName: “{PANEL}”\nSymbol: ’{SYMBOL}’"
+    )
     assert run("line['Args'], body['Args']") == (asked, asked)
 
 
@@ -357,7 +379,11 @@ def test_what_numpy_and_pandas_give_is_converted_exactly(
         else IN_PYTHON.replace("(", ".request(")
     )
     run(f"given = {value}\n%funcs call {call} {name}=$given --dry-run -o line")
-    assert run("line['Args']")[name] == run(f"{python}{name}={value})['Args']")[name] == sent
+    assert (
+        run("line['Args']")[name]
+        == run(f"{python}{name}={value})['Args']")[name]
+        == sent
+    )
 
 
 @pytest.mark.parametrize(
@@ -386,7 +412,9 @@ def test_a_result_that_hides_a_name_of_pythons_is_warned_of(
 
 @pytest.mark.slow
 def test_a_token_is_in_nothing_that_a_kernel_shows_or_stores(
-    run: Callable[[str], Any], shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+    run: Callable[[str], Any],
+    shell: InteractiveShell,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Row 103: tracebacks of every mode with all that is at hand, %whos, %store, pickle, %config, and what is kept."""
     run(
@@ -400,10 +428,14 @@ def test_a_token_is_in_nothing_that_a_kernel_shows_or_stores(
     for mode in ("Plain", "Context", "Verbose", "Minimal"):
         shell.run_line_magic("xmode", mode)
         assert isinstance(shell.run_cell(call).error_in_exec, KeyError)
-        assert isinstance(shell.run_cell("funcs['Get Panls']").error_in_exec, jf.NotFoundError)
+        assert isinstance(
+            shell.run_cell("funcs['Get Panls']").error_in_exec, jf.NotFoundError
+        )
     shell.run_line_magic("xmode", "Context")
     run("%whos\n%who\n%config\n%funcs lasterror\n%funcs status")
-    run("print(vars(funcs), vars(funcs.remote), vars(fn), vars(job), funcs, fn, panel, job)\nframe")
+    run(
+        "print(vars(funcs), vars(funcs.remote), vars(fn), vars(job), funcs, fn, panel, job)\nframe"
+    )
     run("%load_ext storemagic\n%store frame")
     assert not shell.run_cell("%store funcs").success
     for held in ("funcs", "fn", "job"):
@@ -413,7 +445,11 @@ def test_a_token_is_in_nothing_that_a_kernel_shows_or_stores(
     assert frame.attrs == shell.user_ns["frame"].attrs
     assert isinstance(shell.user_ns["funcs"], Session)
     shell.user_ns["panel"].close()
-    stored = [path.read_bytes() for path in Path(shell.ipython_dir).rglob("*") if path.is_file()]
+    stored = [
+        path.read_bytes()
+        for path in Path(shell.ipython_dir).rglob("*")
+        if path.is_file()
+    ]
     assert any(b"Demo Card Panel" in one for one in stored)
     seen = "".join(capsys.readouterr()) + repr(stored) + repr(frame.attrs)
     for part in range(len(CANARY) - 12):

@@ -52,14 +52,17 @@ def spark() -> Iterator[RemoteEngine]:
 
 
 @pytest.mark.parametrize(
-    ("name", "args"), [(name, args) for name, args in CASES if ODD not in args.get("Brand", "")]
+    ("name", "args"),
+    [(name, args) for name, args in CASES if ODD not in args.get("Brand", "")],
 )
 def test_a_function_answers_the_same_as_on_duckdb(
     spark: RemoteEngine, duckdb: DuckDBEngine, name: str, args: dict[str, Any]
 ) -> None:
     expected = serve(duckdb, companies.reference()).call(name, args)
     assert expected.json()["error"] is None
-    assert serve(spark, companies.reference()).call(name, args).content == expected.content
+    assert (
+        serve(spark, companies.reference()).call(name, args).content == expected.content
+    )
 
 
 def test_both_workers_did_it(spark: RemoteEngine) -> None:
@@ -88,7 +91,9 @@ def test_text_that_is_code_to_spark_is_a_value(spark: RemoteEngine) -> None:
 def test_a_query_that_spark_refuses_is_written_nowhere(spark: RemoteEngine) -> None:
     written = io.StringIO()
     # pyspark's own, which goes to stderr where nothing else takes logs.
-    logging.getLogger("SQLQueryContextLogger").addHandler(handler := logging.StreamHandler(written))
+    logging.getLogger("SQLQueryContextLogger").addHandler(
+        handler := logging.StreamHandler(written)
+    )
     call = spark.call()
     cards = call.table("cards")
     # A name twice, for Spark.
@@ -104,7 +109,9 @@ def test_a_query_that_spark_refuses_is_written_nowhere(spark: RemoteEngine) -> N
     assert not written.getvalue()
 
 
-def test_a_cancelled_query_ends_and_leaves_the_cluster_idle(spark: RemoteEngine) -> None:
+def test_a_cancelled_query_ends_and_leaves_the_cluster_idle(
+    spark: RemoteEngine,
+) -> None:
     call = spark.call()
     cards = call.table("cards")
     pairs = cards.cross_join(cards.view().select(other="cards").limit(100_000))

@@ -30,7 +30,9 @@ def workers() -> list[Worker]:
     known = _json(os.environ["FUNCS_CLUSTER_MASTER"] + "/json/")["workers"]
     living = [each for each in known if each["state"] == "ALIVE"]
     return [
-        _worker(each["id"], _json(each["webuiaddress"] + "/json/")["executors"], executors)
+        _worker(
+            each["id"], _json(each["webuiaddress"] + "/json/")["executors"], executors
+        )
         for each in living
     ]
 
@@ -40,7 +42,9 @@ def _worker(
 ) -> Worker:
     [number] = [str(each["id"]) for each in running]
     did = executors[number]
-    return Worker(name, number, did["activeTasks"], did["completedTasks"], did["totalInputBytes"])
+    return Worker(
+        name, number, did["activeTasks"], did["completedTasks"], did["totalInputBytes"]
+    )
 
 
 def _json(url: str) -> Any:

@@ -38,7 +38,14 @@ from tests.conftest import wait_until
 from tests.connection.test_reply_limits import CANARY, GZIP, LISTING, bomb, packed
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        AsyncIterator,
+        Callable,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from jupyter_funcs.api import Session
     from jupyter_funcs.frames.columns import Column
@@ -114,7 +121,9 @@ def read(
     return Case(reply, Frame(columns, shape, index, rows, warns), first, schema)
 
 
-def sent(data: bytes, required: Frame | Refused, headers: Mapping[str, str] = GZIP) -> Case:
+def sent(
+    data: bytes, required: Frame | Refused, headers: Mapping[str, str] = GZIP
+) -> Case:
     return Case(data, required, headers=headers)
 
 
@@ -127,7 +136,8 @@ def in_body(case: Case) -> Case:
     """Return the case with its reply as the text in a body."""
     text = case.reply.decode()
     return replace(
-        case, reply=json.dumps({"error": None, "body": text}, ensure_ascii=False).encode()
+        case,
+        reply=json.dumps({"error": None, "body": text}, ensure_ascii=False).encode(),
     )
 
 
@@ -139,7 +149,11 @@ def lengthened(case: Case) -> Case:
     if isinstance(case.required, Frame):
         return replace(case, reply=reply, required=longer_frame(case.required, times))
     row = None if case.required.row is None else case.required.row + times - 1
-    at = None if case.required.at is None else case.required.at + len(reply) - len(case.reply)
+    at = (
+        None
+        if case.required.at is None
+        else case.required.at + len(reply) - len(case.reply)
+    )
     return replace(case, reply=reply, required=replace(case.required, row=row, at=at))
 
 
@@ -171,7 +185,9 @@ _HALVES = "contains halves of surrogate pairs; each is replaced by U+FFFD"
 _DEEP = 100_000
 _DIGITS = b"9" * 5_000
 _PACKED = packed(TWO_ROWS)
-_TOO_LARGE = Refused("The reply is larger than max_bytes = 67,108,864.", jf.ReplyTooLargeError)
+_TOO_LARGE = Refused(
+    "The reply is larger than max_bytes = 67,108,864.", jf.ReplyTooLargeError
+)
 
 
 # --- the tables: each key is the number in the catalogue and a name ---
@@ -228,7 +244,11 @@ DOCUMENTS: dict[str, Case] = {
         first=b'"0":1',
     ),
     "52 in rows": read(
-        b"[[1],[NaN]]", {"0": ("Int64", [1, None])}, "rows", warns=[_NULLED], first=b"[1]"
+        b"[[1],[NaN]]",
+        {"0": ("Int64", [1, None])},
+        "rows",
+        warns=[_NULLED],
+        first=b"[1]",
     ),
     "52 in a list of a record": read(
         b'[{"a":[1]},{"a":[NaN,1]}]',
@@ -237,12 +257,17 @@ DOCUMENTS: dict[str, Case] = {
         first=b'{"a":[1]}',
     ),
     "52 declared": read(
-        declaring("int32", '"0":1,"1":NaN'), {"a": ("Int32", [1, None])}, "schema", warns=[_NULLED]
+        declaring("int32", '"0":1,"1":NaN'),
+        {"a": ("Int32", [1, None])},
+        "schema",
+        warns=[_NULLED],
     ),
     "52 declared as never null": Case(
         declaring("int32", '"0":1,"1":NaN', nullable="false"),
         Refused(
-            "Column 'a' is declared as not nullable but contains a null", row=1, warns=[_NULLED]
+            "Column 'a' is declared as not nullable but contains a null",
+            row=1,
+            warns=[_NULLED],
         ),
     ),
     "52 and a value of another type than declared": Case(
@@ -257,10 +282,16 @@ DOCUMENTS: dict[str, Case] = {
         {"a": ("string", ["NaN", "Infinity", "-Infinity"])},
         first=b'{"a":"NaN"}',
     ),
-    "52 nan": refused(b'[{"a":1},{"a":nan}]', "not JSON at byte", at=14, first=b'{"a":1}'),
-    "52 None": refused(b'[{"a":1},{"a":None}]', "not JSON at byte", at=14, first=b'{"a":1}'),
+    "52 nan": refused(
+        b'[{"a":1},{"a":nan}]', "not JSON at byte", at=14, first=b'{"a":1}'
+    ),
+    "52 None": refused(
+        b'[{"a":1},{"a":None}]', "not JSON at byte", at=14, first=b'{"a":1}'
+    ),
     "53 among integers": refused(
-        b'[{"a":1},{"a":1e999}]', "contains a number that is too large: 1e999.", first=b'{"a":1}'
+        b'[{"a":1},{"a":1e999}]',
+        "contains a number that is too large: 1e999.",
+        first=b'{"a":1}',
     ),
     "53 among floats": refused(
         b'[{"a":0.5},{"a":-1e400}]', "too large: -1e400.", first=b'{"a":0.5}'
@@ -268,7 +299,9 @@ DOCUMENTS: dict[str, Case] = {
     "53 among texts": refused(
         b'[{"a":"x"},{"a":1E+999}]', "too large: 1E+999.", first=b'{"a":"x"}'
     ),
-    "53 in columns": refused(b'{"a":{"0":1,"900000":1e999}}', "too large: 1e999.", first=b'"0":1'),
+    "53 in columns": refused(
+        b'{"a":{"0":1,"900000":1e999}}', "too large: 1e999.", first=b'"0":1'
+    ),
     "53 in rows": refused(b"[[1],[1e999]]", "too large: 1e999.", first=b"[1]"),
     "53 in a list of a record": refused(
         b'[{"a":[1]},{"a":[1e999]}]', "too large", first=b'{"a":[1]}'
@@ -276,19 +309,25 @@ DOCUMENTS: dict[str, Case] = {
     "53 declared": refused(declaring("float64", '"0":1,"1":1e999'), "too large"),
     "53 by itself": refused(b"1e999", "too large: 1e999."),
     "53 written in full": refused(
-        b'[{"a":0.5},{"a":1' + b"0" * 400 + b".0}]", "too large: 1000", first=b'{"a":0.5}'
+        b'[{"a":0.5},{"a":1' + b"0" * 400 + b".0}]",
+        "too large: 1000",
+        first=b'{"a":0.5}',
     ),
     "53 the largest of all": read(
         b'[{"a":0.5},{"a":1.7976931348623157e308},{"a":-5e-324}]',
         {"a": ("float64", [0.5, 1.7976931348623157e308, -5e-324])},
         first=b'{"a":0.5}',
     ),
-    "53 as a text": read(b'[{"a":"1e999"}]', {"a": ("string", ["1e999"])}, first=b'{"a":"1e999"}'),
+    "53 as a text": read(
+        b'[{"a":"1e999"}]', {"a": ("string", ["1e999"])}, first=b'{"a":"1e999"}'
+    ),
     "54 in a record": read(b'[{"a":1},{"a":7,"a":2}]', TWO, first=b'{"a":1}'),
     "54 of another type": read(b'[{"a":1},{"a":"x","a":2}]', TWO, first=b'{"a":1}'),
     "54 spelt otherwise": read(rb'[{"a":1},{"a":7,"\u0061":2}]', TWO, first=b'{"a":1}'),
     "54 in a nested object": read(
-        b'[{"a":{"b":1}},{"a":{"b":7,"b":2}}]', {"a.b": ("int64", [1, 2])}, first=b'{"a":{"b":1}}'
+        b'[{"a":{"b":1}},{"a":{"b":7,"b":2}}]',
+        {"a.b": ("int64", [1, 2])},
+        first=b'{"a":{"b":1}}',
     ),
     "54 of a column": read(b'{"a":{"0":7},"a":{"0":1,"1":2}}', TWO, "columns"),
     "54 of a row": read(b'{"a":{"0":7,"1":2,"0":1}}', TWO, "columns"),
@@ -307,14 +346,18 @@ DOCUMENTS: dict[str, Case] = {
         first=b'{"a":1}',
     ),
     "55 a cell": refused(
-        b"[[1],[" + b"[" * _DEEP + b"]" * _DEEP + b"]]", "nested too deeply", first=b"[1]"
+        b"[[1],[" + b"[" * _DEEP + b"]" * _DEEP + b"]]",
+        "nested too deeply",
+        first=b"[1]",
     ),
     "55 a value of a column": refused(
         b'{"a":{"0":1,"900000":' + b"[" * _DEEP + b"]" * _DEEP + b"}}",
         "nested too deeply",
         first=b'"0":1',
     ),
-    "55 beside NaN": refused(b"[NaN," + b"[" * _DEEP + b"]" * _DEEP + b"]", "nested too deeply"),
+    "55 beside NaN": refused(
+        b"[NaN," + b"[" * _DEEP + b"]" * _DEEP + b"]", "nested too deeply"
+    ),
     "55 as deep as people go": read(
         b'[{"a":1},{"a":' + b"[" * 50 + b"]" * 50 + b"}]",
         {"a": ("object", [1, json.loads("[" * 50 + "]" * 50)])},
@@ -326,7 +369,9 @@ DOCUMENTS: dict[str, Case] = {
         first=b'{"a":1}',
     ),
     "56 2**63": read(
-        b'[{"a":1},{"a":9223372036854775808}]', {"a": ("object", [1, 2**63])}, first=b'{"a":1}'
+        b'[{"a":1},{"a":9223372036854775808}]',
+        {"a": ("object", [1, 2**63])},
+        first=b'{"a":1}',
     ),
     "56 2**64 beside null": read(
         b'[{"a":1},{"a":18446744073709551616},{"a":null}]',
@@ -351,9 +396,14 @@ DOCUMENTS: dict[str, Case] = {
         first=b'"0":1',
     ),
     "56 in rows": read(
-        b"[[1],[18446744073709551616]]", {"0": ("object", [1, 2**64])}, "rows", first=b"[1]"
+        b"[[1],[18446744073709551616]]",
+        {"0": ("object", [1, 2**64])},
+        "rows",
+        first=b"[1]",
     ),
-    "56 by itself": read(b"18446744073709551616", {"Result": ("object", [2**64])}, "scalar"),
+    "56 by itself": read(
+        b"18446744073709551616", {"Result": ("object", [2**64])}, "scalar"
+    ),
     "56 beside a fraction": read(
         b'[{"a":0.5},{"a":9223372036854775807}]',
         {"a": ("object", [0.5, 2**63 - 1])},
@@ -377,7 +427,10 @@ DOCUMENTS: dict[str, Case] = {
         first=b'"0":1',
     ),
     "56 a row key": read(
-        b'{"a":{"9223372036854775808":1,"0":2}}', {"a": ("int64", [1, 2])}, "columns", [2**63, 0]
+        b'{"a":{"9223372036854775808":1,"0":2}}',
+        {"a": ("int64", [1, 2])},
+        "columns",
+        [2**63, 0],
     ),
     "57 in records": read(
         b'[{"a":null},{"a":9007199254740993}]',
@@ -441,7 +494,9 @@ DOCUMENTS: dict[str, Case] = {
         first=b'{"a":1}',
     ),
     "58 in columns": refused(
-        b'{"a":{"0":1,"900000":' + _DIGITS + b"}}", "an integer with 5,000 digits", first=b'"0":1'
+        b'{"a":{"0":1,"900000":' + _DIGITS + b"}}",
+        "an integer with 5,000 digits",
+        first=b'"0":1',
     ),
     "58 in rows": refused(
         b"[[1],[" + _DIGITS + b"]]", "an integer with 5,000 digits", first=b"[1]"
@@ -464,7 +519,10 @@ DOCUMENTS: dict[str, Case] = {
         first=b'{"a":"x"}',
     ),
     "60 a second half in a name": read(
-        rb'[{"a\udc00":1}]', {"a\ufffd": ("int64", [1])}, warns=[_HALVES], first=rb'{"a\udc00":1}'
+        rb'[{"a\udc00":1}]',
+        {"a\ufffd": ("int64", [1])},
+        warns=[_HALVES],
+        first=rb'{"a\udc00":1}',
     ),
     "60 in columns": read(
         rb'{"a":{"0":"x","900000":"\uD83D"}}',
@@ -481,20 +539,28 @@ DOCUMENTS: dict[str, Case] = {
         first=b'{"a":["x"]}',
     ),
     "60 declared": read(
-        declaring("str", r'"0":"\ud800"'), {"a": ("string", ["\ufffd"])}, "schema", warns=[_HALVES]
+        declaring("str", r'"0":"\ud800"'),
+        {"a": ("string", ["\ufffd"])},
+        "schema",
+        warns=[_HALVES],
     ),
     "60 beside NaN": Case(
         rb'[{"a":"x","b":1},{"a":"\ud800","b":NaN}]',
         Frame(
-            {"a": ("string", ["x", "\ufffd"]), "b": ("Int64", [1, None])}, warns=[_HALVES, _NULLED]
+            {"a": ("string", ["x", "\ufffd"]), "b": ("Int64", [1, None])},
+            warns=[_HALVES, _NULLED],
         ),
         first=b'{"a":"x","b":1}',
     ),
     "60 a whole pair": read(
-        rb'[{"a":"\ud83d\ude00"}]', {"a": ("string", ["😀"])}, first=rb'{"a":"\ud83d\ude00"}'
+        rb'[{"a":"\ud83d\ude00"}]',
+        {"a": ("string", ["😀"])},
+        first=rb'{"a":"\ud83d\ude00"}',
     ),
     "60 an escaped backslash before it": read(
-        rb'[{"a":"x"},{"a":"\\ud800"}]', {"a": ("string", ["x", r"\ud800"])}, first=b'{"a":"x"}'
+        rb'[{"a":"x"},{"a":"\\ud800"}]',
+        {"a": ("string", ["x", r"\ud800"])},
+        first=b'{"a":"x"}',
     ),
     "61 in values": read(
         rb'[{"a":"x"},{"a":"\u0000"},{"a":"\u001b[31mred\u009b"},{"a":"'
@@ -557,24 +623,42 @@ DOCUMENTS: dict[str, Case] = {
         first=b'{"a":1}',
     ),
     "63 a comma": refused(
-        b'[{"a":1}],', "continues after its JSON document, at byte", at=9, first=b'{"a":1}'
+        b'[{"a":1}],',
+        "continues after its JSON document, at byte",
+        at=9,
+        first=b'{"a":1}',
     ),
     "63 a second list": refused(
-        b'[{"a":1}][{"a":2}]', "continues after its JSON document, at byte", at=9, first=b'{"a":1}'
+        b'[{"a":1}][{"a":2}]',
+        "continues after its JSON document, at byte",
+        at=9,
+        first=b'{"a":1}',
     ),
     "63 a bracket": refused(
-        b'[{"a":1}]]', "continues after its JSON document, at byte", at=9, first=b'{"a":1}'
+        b'[{"a":1}]]',
+        "continues after its JSON document, at byte",
+        at=9,
+        first=b'{"a":1}',
     ),
     "63 NUL": refused(
-        b'[{"a":1}]\0', "continues after its JSON document, at byte", at=9, first=b'{"a":1}'
+        b'[{"a":1}]\0',
+        "continues after its JSON document, at byte",
+        at=9,
+        first=b'{"a":1}',
     ),
     "63 after columns": refused(
-        b'{"a":{"0":1}}}', "continues after its JSON document, at byte", at=13, first=b'"0":1'
+        b'{"a":{"0":1}}}',
+        "continues after its JSON document, at byte",
+        at=13,
+        first=b'"0":1',
     ),
     "63 blanks": read(b'[{"a":1},{"a":2}] \r\n\t', TWO, first=b'{"a":1}'),
     "67 ragged records": read(
         b'[{"a":1},{"b":"x"},{},null]',
-        {"a": ("Int64", [1, None, None, None]), "b": ("string", [None, "x", None, None])},
+        {
+            "a": ("Int64", [1, None, None, None]),
+            "b": ("string", [None, "x", None, None]),
+        },
         first=b'{"a":1}',
     ),
     "67 ragged records without null": read(
@@ -613,7 +697,9 @@ DOCUMENTS: dict[str, Case] = {
         first=b'{"a":[1,2]}',
     ),
     "67 nested objects and others": read(
-        b'[{"a":{"b":1}},{"a":7}]', {"a": ("object", [{"b": 1}, 7])}, first=b'{"a":{"b":1}}'
+        b'[{"a":{"b":1}},{"a":7}]',
+        {"a": ("object", [{"b": 1}, 7])},
+        first=b'{"a":{"b":1}}',
     ),
     "67 empty objects": read(b'[{"a":{}}]', {"a": ("object", [{}])}, first=b'{"a":{}}'),
     "67 empty records": read(b"[{},{}]", NOTHING, rows=2, first=b"{}"),
@@ -693,7 +779,9 @@ DOCUMENTS: dict[str, Case] = {
         first=b'[1,"x",true]',
     ),
     "68 no name": read(
-        b'[{"":1,"a":2}]', {"": ("int64", [1]), "a": ("int64", [2])}, first=b'{"":1,"a":2}'
+        b'[{"":1,"a":2}]',
+        {"": ("int64", [1]), "a": ("int64", [2])},
+        first=b'{"":1,"a":2}',
     ),
     "68 several without name": read(
         b'{"columns":["",null,""],"data":[[1,2,3]]}',
@@ -712,11 +800,18 @@ DOCUMENTS: dict[str, Case] = {
         first=b'{"a.b":1,"a":{"b":"x"}}',
     ),
     "68 blanks": read(
-        b'[{" ":1,"  ":2}]', {" ": ("int64", [1]), "  ": ("int64", [2])}, first=b'{" ":1,"  ":2}'
+        b'[{" ":1,"  ":2}]',
+        {" ": ("int64", [1]), "  ": ("int64", [2])},
+        first=b'{" ":1,"  ":2}',
     ),
     "68 case and form": read(
         '[{"a":1,"A":2,"é":3,"e\u0301":4}]'.encode(),
-        {"a": ("int64", [1]), "A": ("int64", [2]), "é": ("int64", [3]), "e\u0301": ("int64", [4])},
+        {
+            "a": ("int64", [1]),
+            "A": ("int64", [2]),
+            "é": ("int64", [3]),
+            "e\u0301": ("int64", [4]),
+        },
         first='{"a":1,"A":2,"é":3,"é":4}'.encode(),
     ),
     "68 numbers": read(
@@ -725,7 +820,9 @@ DOCUMENTS: dict[str, Case] = {
         "split",
     ),
     "69 zeros in front": read(
-        b'[{"a":"007"},{"a":"1E5"}]', {"a": ("string", ["007", "1E5"])}, first=b'{"a":"007"}'
+        b'[{"a":"007"},{"a":"1E5"}]',
+        {"a": ("string", ["007", "1E5"])},
+        first=b'{"a":"007"}',
     ),
     "69 texts of numbers": read(
         b'[{"a":"1"},{"a":"1.5"},{"a":""},{"a":" 1"}]',
@@ -767,7 +864,12 @@ DOCUMENTS: dict[str, Case] = {
     ),
     "69 dates": read(
         b'[{"modified":"2024-02-29"},{"modified":null},{"modified":"0001-01-01"}]',
-        {"modified": ("datetime64[us]", ["2024-02-29T00:00:00", None, "0001-01-01T00:00:00"])},
+        {
+            "modified": (
+                "datetime64[us]",
+                ["2024-02-29T00:00:00", None, "0001-01-01T00:00:00"],
+            )
+        },
         first=b'{"modified":"2024-02-29"}',
     ),
     "69 dates and one text": read(
@@ -787,7 +889,12 @@ DOCUMENTS: dict[str, Case] = {
     ),
     "69 offsets": read(
         b'[{"a":"2024-01-01T10:00:00+05:30"},{"a":"2024-01-01T10:00:00Z"}]',
-        {"a": ("datetime64[us, UTC]", ["2024-01-01T04:30:00+00:00", "2024-01-01T10:00:00+00:00"])},
+        {
+            "a": (
+                "datetime64[us, UTC]",
+                ["2024-01-01T04:30:00+00:00", "2024-01-01T10:00:00+00:00"],
+            )
+        },
         first=b'{"a":"2024-01-01T10:00:00+05:30"}',
     ),
     "69 offsets and none": read(
@@ -807,11 +914,16 @@ DOCUMENTS: dict[str, Case] = {
     "69 numbers and truths": read(
         b'[{"a":1},{"a":true}]', {"a": ("object", [1, True])}, first=b'{"a":1}'
     ),
-    "69 -0.0": read(b'[{"a":-0.0},{"a":0}]', {"a": ("float64", [-0.0, 0.0])}, first=b'{"a":-0.0}'),
+    "69 -0.0": read(
+        b'[{"a":-0.0},{"a":0}]', {"a": ("float64", [-0.0, 0.0])}, first=b'{"a":-0.0}'
+    ),
     "69 epoch dates by the user's schema": read(
         b'[{"Date":1704067200000,"v":1},{"Date":-1,"v":2},{"v":3}]',
         {
-            "Date": ("datetime64[ms]", ["2024-01-01T00:00:00", "1969-12-31T23:59:59.999000", None]),
+            "Date": (
+                "datetime64[ms]",
+                ["2024-01-01T00:00:00", "1969-12-31T23:59:59.999000", None],
+            ),
             "v": ("int64", [1, 2, 3]),
         },
         first=b'{"Date":1704067200000,"v":1}',
@@ -879,9 +991,14 @@ ENVELOPES: dict[str, Case] = {
         rb'{"error":null,"body":"\"[{\\\"a\\\":1}\""}', "it ends at byte 8."
     ),
     "49 in a text": refused(
-        b'[{"a":"x"},{"a":"y\xff"}]', "The reply is not UTF-8 at byte", at=18, first=b'{"a":"x"}'
+        b'[{"a":"x"},{"a":"y\xff"}]',
+        "The reply is not UTF-8 at byte",
+        at=18,
+        first=b'{"a":"x"}',
     ),
-    "49 in a key": refused(b'[{"a":1},{"\xff":1}]', "not UTF-8 at byte", at=11, first=b'{"a":1}'),
+    "49 in a key": refused(
+        b'[{"a":1},{"\xff":1}]', "not UTF-8 at byte", at=11, first=b'{"a":1}'
+    ),
     "49 outside of texts": refused(
         b'[{"a":1},\xa0{"a":1}]', "not UTF-8 at byte", at=9, first=b'{"a":1}'
     ),
@@ -906,10 +1023,12 @@ ENVELOPES: dict[str, Case] = {
     ),
     "54 of the body": read(b'{"error":null,"body":7,"body":[{"a":1}]}', ONE),
     "54 of the error": Case(
-        b'{"error":null,"body":[{"a":1}],"error":"gone"}', Refused("gone", jf.FunctionError)
+        b'{"error":null,"body":[{"a":1}],"error":"gone"}',
+        Refused("gone", jf.FunctionError),
     ),
     "55 the error": refused(
-        b'{"error":' + b"[" * _DEEP + b"]" * _DEEP + b',"body":null}', "nested too deeply"
+        b'{"error":' + b"[" * _DEEP + b"]" * _DEEP + b',"body":null}',
+        "nested too deeply",
     ),
     "60 in the error": Case(
         rb'{"error":"gone \ud800","body":null}',
@@ -920,9 +1039,15 @@ ENVELOPES: dict[str, Case] = {
         Refused(r"gone \x1b[31m \u202e\x00", jf.FunctionError),
     ),
     "62 null": read(b'{"error":null,"body":null}', NOTHING, "null", rows=0),
-    "62 a number": read(b'{"error":null,"body":7}', {"Result": ("int64", [7])}, "scalar"),
-    "62 a truth": read(b'{"error":null,"body":true}', {"Result": ("bool", [True])}, "scalar"),
-    "62 records": read(b'{"error":null,"body":' + TWO_ROWS + b"}", TWO, first=b'{"a":1}'),
+    "62 a number": read(
+        b'{"error":null,"body":7}', {"Result": ("int64", [7])}, "scalar"
+    ),
+    "62 a truth": read(
+        b'{"error":null,"body":true}', {"Result": ("bool", [True])}, "scalar"
+    ),
+    "62 records": read(
+        b'{"error":null,"body":' + TWO_ROWS + b"}", TWO, first=b'{"a":1}'
+    ),
     "62 an object": read(
         b'{"error":null,"body":{"a":1,"b":"x"}}',
         {"a": ("int64", [1]), "b": ("string", ["x"])},
@@ -936,13 +1061,17 @@ ENVELOPES: dict[str, Case] = {
     "62 text of digits": read(
         b'{"error":null,"body":"007"}', {"Result": ("string", ["007"])}, "text"
     ),
-    "62 no text": read(b'{"error":null,"body":""}', {"Result": ("string", [""])}, "text"),
+    "62 no text": read(
+        b'{"error":null,"body":""}', {"Result": ("string", [""])}, "text"
+    ),
     "62 text of null": read(b'{"error":null,"body":"null"}', NOTHING, "null", rows=0),
     "62 double-encoded": read(
         rb'{"error":null,"body":"[{\"a\":1},{\"a\":2}]"}', TWO, first=rb"{\"a\":1}"
     ),
     "62 triple-encoded": read(
-        rb'{"error":null,"body":"\"[{\\\"a\\\":1},{\\\"a\\\":2}]\""}', TWO, first=rb"{\\\"a\\\":1}"
+        rb'{"error":null,"body":"\"[{\\\"a\\\":1},{\\\"a\\\":2}]\""}',
+        TWO,
+        first=rb"{\\\"a\\\":1}",
     ),
     "62 four times encoded": read(
         json.dumps(
@@ -950,13 +1079,18 @@ ENVELOPES: dict[str, Case] = {
         ).encode(),
         ONE,
     ),
-    "62 all of it encoded": read(json.dumps('{"error":null,"body":"[{\\"a\\":1}]"}').encode(), ONE),
-    "62 blanks around the text": read(rb'{"error":null,"body":"\n [{\"a\":1}] \n"}', ONE),
+    "62 all of it encoded": read(
+        json.dumps('{"error":null,"body":"[{\\"a\\":1}]"}').encode(), ONE
+    ),
+    "62 blanks around the text": read(
+        rb'{"error":null,"body":"\n [{\"a\":1}] \n"}', ONE
+    ),
     "62 without error": read(b'{"body":[{"a":1}]}', ONE),
     "62 more beside it": read(b'{"error":null,"body":[{"a":1}],"requestId":"7"}', ONE),
     "62 no envelope at all": read(TWO_ROWS, TWO, first=b'{"a":1}'),
     "62 text that opens like JSON": refused(
-        b'{"error":null,"body":"[pending]"}', "The body of the reply is not JSON at byte 1"
+        b'{"error":null,"body":"[pending]"}',
+        "The body of the reply is not JSON at byte 1",
     ),
     "62 text with a quote": refused(
         rb'{"error":null,"body":"\"a\" is missing"}', "continues after its"
@@ -964,7 +1098,9 @@ ENVELOPES: dict[str, Case] = {
     "62 a broken triple": refused(
         rb'{"error":null,"body":"\"[1,oops]\""}', "The body of the reply"
     ),
-    "62 no JSON at all": refused(b"rows written: 3", "The reply is not JSON at byte", at=0),
+    "62 no JSON at all": refused(
+        b"rows written: 3", "The reply is not JSON at byte", at=0
+    ),
     "62 an error beside it": Case(
         b'{"error":"gone","body":[{"a":1}]}', Refused("failed: ", jf.FunctionError)
     ),
@@ -981,7 +1117,9 @@ ENVELOPES: dict[str, Case] = {
 # Read with strict=True, as no run is.
 STRICT: dict[str, Case] = {
     "52 strictly": refused(b'[{"a":1},{"a":NaN}]', _NULLED, first=b'{"a":1}'),
-    "52 strictly in columns": refused(b'{"a":{"0":1,"900000":-Infinity}}', _NULLED, first=b'"0":1'),
+    "52 strictly in columns": refused(
+        b'{"a":{"0":1,"900000":-Infinity}}', _NULLED, first=b'"0":1'
+    ),
     "54 strictly": refused(
         b'[{"a":1},{"b":7,"a":7,"a":2}]',
         "contains the key 'a' twice in one object",
@@ -994,7 +1132,9 @@ STRICT: dict[str, Case] = {
         b'{"a":{"0":1,"0":1}}', "contains the key '0' twice", first=b'"0":1'
     ),
     "60 strictly": refused(
-        rb'[{"a":"x"},{"a":"y\ud800"}]', "contains halves of surrogate pairs", first=b'{"a":"x"}'
+        rb'[{"a":"x"},{"a":"y\ud800"}]',
+        "contains halves of surrogate pairs",
+        first=b'{"a":"x"}',
     ),
 }
 
@@ -1017,23 +1157,31 @@ SENT: dict[str, Case] = {
         b'{"a":1}\n{"a":', Refused("line 2 is cut short: it ends at byte 5"), LINES
     ),
     "65 none cut": sent(_PACKED, Frame(TWO)),
-    "65 cut before the data": sent(packed(b'[{"a":1}'), Refused("cut short: it ends at byte 8")),
+    "65 cut before the data": sent(
+        packed(b'[{"a":1}'), Refused("cut short: it ends at byte 8")
+    ),
     "65 a wrong check sum": sent(
-        _PACKED[:-8] + b"\0" * 8, Refused(f"and byte {len(_PACKED)}: incorrect data check")
+        _PACKED[:-8] + b"\0" * 8,
+        Refused(f"and byte {len(_PACKED)}: incorrect data check"),
     ),
     "66 an unknown one": sent(b"[]", Refused("encoding is"), {"content-encoding": "x"}),
     "66 plain, said to be gzip": sent(
         b'[{"a":1}]', Refused("between byte 0 and byte 9: incorrect header check")
     ),
-    "66 zlib, said to be gzip": sent(zlib.compress(b"[]"), Refused("incorrect header check")),
+    "66 zlib, said to be gzip": sent(
+        zlib.compress(b"[]"), Refused("incorrect header check")
+    ),
     "66 gzip twice, said once": sent(packed(_PACKED), Refused("not UTF-8 at byte 1")),
     "66 gzip that is not said": sent(_PACKED, Refused("not UTF-8 at byte 1"), {}),
     "66 gzip and junk": sent(
-        _PACKED + b"[]", Refused(f"continues after its gzip data, at byte {len(_PACKED)}.")
+        _PACKED + b"[]",
+        Refused(f"continues after its gzip data, at byte {len(_PACKED)}."),
     ),
 }
 SENT |= {
-    f"46 {media_type or 'no type'}": sent(TWO_ROWS, Frame(TWO), {"content-type": media_type})
+    f"46 {media_type or 'no type'}": sent(
+        TWO_ROWS, Frame(TWO), {"content-type": media_type}
+    )
     for media_type in (
         "text/plain",
         "text/html",
@@ -1050,7 +1198,9 @@ SENT |= {
 }
 SENT |= {
     f"66 {coding}, which isn't read": sent(
-        packed(_PACKED), Refused(f"encoding is '{coding}'; only gzip"), {"content-encoding": coding}
+        packed(_PACKED),
+        Refused(f"encoding is '{coding}'; only gzip"),
+        {"content-encoding": coding},
     )
     for coding in (
         "gzip, gzip",
@@ -1068,7 +1218,9 @@ SENT |= {
     for coding in ("GZIP", "x-gzip", "identity, gzip", "gzip,")
 }
 SENT |= {
-    f"66 {coding or 'no coding'}": sent(TWO_ROWS, Frame(TWO), {"content-encoding": coding})
+    f"66 {coding or 'no coding'}": sent(
+        TWO_ROWS, Frame(TWO), {"content-encoding": coding}
+    )
     for coding in ("", "identity", "Identity")
 }
 
@@ -1085,7 +1237,9 @@ def echoes(token: str) -> dict[str, Case]:
         ),
         "52 in a value beside NaN": Case(
             b'[{"a":1},{"a":NaN},{"a":"%bx"}]' % echo,
-            Refused("Column 'a' is declared as int64 but contains", row=2, warns=[_NULLED]),
+            Refused(
+                "Column 'a' is declared as int64 but contains", row=2, warns=[_NULLED]
+            ),
             schema={"a": "int64"},
         ),
         "54 in the second error": Case(
@@ -1117,22 +1271,29 @@ def echoes(token: str) -> dict[str, Case]:
             b"%brows written: 3" % echo, "The reply is not JSON at byte", at=0
         ),
         "62 in an error beside a body": Case(
-            b'{"error":"%bgone","body":[{"a":1}]}' % echo, Refused("failed: ", jf.FunctionError)
+            b'{"error":"%bgone","body":[{"a":1}]}' % echo,
+            Refused("failed: ", jf.FunctionError),
         ),
         "62 in an error that is an object": Case(
-            b'{"error":{"message":"%bgone"},"body":null}' % echo, Refused("gone", jf.FunctionError)
+            b'{"error":{"message":"%bgone"},"body":null}' % echo,
+            Refused("gone", jf.FunctionError),
         ),
         "63 in junk": refused(
-            b'[{"a":1},{"a":2}] %bx' % echo, "continues after its JSON document, at byte", at=18
+            b'[{"a":1},{"a":2}] %bx' % echo,
+            "continues after its JSON document, at byte",
+            at=18,
         ),
         "63 in a broken line": sent(
-            b'{"a":1}\n{"a":%boops}\n' % echo, Refused("line 2 is not JSON at byte 5"), LINES
+            b'{"a":1}\n{"a":%boops}\n' % echo,
+            Refused("line 2 is not JSON at byte 5"),
+            LINES,
         ),
         "66 in the encoding": sent(
             b"[]", Refused("encoding is"), {"content-encoding": f"{token}x"}
         ),
         "67 in ragged lists": refused(
-            b'{"a":[1,2],"b":["%b"]}' % echo, "Column 'a' has 2 values and column 'b' has 1"
+            b'{"a":[1,2],"b":["%b"]}' % echo,
+            "Column 'a' has 2 values and column 'b' has 1",
         ),
         "69 in a text where a count is declared": refused(
             b'[{"Date":1},{"Date":"%bsoon"}]' % echo,
@@ -1194,7 +1355,9 @@ def test_every_row_of_the_catalogue_has_a_case() -> None:
     """Each from 48 to 69, and those of emptiness and media types; the tables share no name."""
     read_by_both = DOCUMENTS.keys() | ENVELOPES.keys()
     sent_only = SENT.keys() | TOO_LARGE.keys()
-    assert len(read_by_both | STRICT.keys()) == len(DOCUMENTS) + len(ENVELOPES) + len(STRICT)
+    assert len(read_by_both | STRICT.keys()) == len(DOCUMENTS) + len(ENVELOPES) + len(
+        STRICT
+    )
     assert not read_by_both & sent_only
     assert {*range(48, 70), 44, 46} - {51} == numbers(read_by_both | sent_only)
     # The emptiness of a reply, its media type, its size and its encoding.
@@ -1219,7 +1382,10 @@ def plain(value: Any) -> Any:
 
 def told(frame: pd.DataFrame) -> dict[str, tuple[str, list[Any]]]:
     return {
-        str(name): (str(column.dtype), [plain(value) for value in column.astype(object)])
+        str(name): (
+            str(column.dtype),
+            [plain(value) for value in column.astype(object)],
+        )
         for name, column in frame.items()
     }
 
@@ -1247,7 +1413,9 @@ def check(case: Case, reading: Callable[[], pd.DataFrame]) -> jf.FuncsError | No
     return error
 
 
-def check_warnings(expected: Sequence[str], warned: Sequence[warnings.WarningMessage]) -> None:
+def check_warnings(
+    expected: Sequence[str], warned: Sequence[warnings.WarningMessage]
+) -> None:
     assert len(warned) == len(expected), [str(warning.message) for warning in warned]
     for warning, words in zip(warned, expected, strict=True):
         assert words in str(warning.message)
@@ -1256,10 +1424,14 @@ def check_warnings(expected: Sequence[str], warned: Sequence[warnings.WarningMes
 
 
 def check_frame(required: Frame, frame: pd.DataFrame) -> None:
-    columns = {name: (dtype, [*values]) for name, (dtype, values) in required.columns.items()}
+    columns = {
+        name: (dtype, [*values]) for name, (dtype, values) in required.columns.items()
+    }
     assert repr(told(frame)) == repr(columns)
     assert frame.attrs["funcs"]["shape"] == required.shape
-    rows = max((len(values) for _, values in required.columns.values()), default=required.rows)
+    rows = max(
+        (len(values) for _, values in required.columns.values()), default=required.rows
+    )
     assert len(frame) == rows
     if required.index is None:
         assert frame.index.equals(pd.RangeIndex(rows))
@@ -1268,14 +1440,19 @@ def check_frame(required: Frame, frame: pd.DataFrame) -> None:
         assert frame.index.tolist() == [*required.index]
 
 
-def check_error(required: Refused, reading: Callable[[], pd.DataFrame]) -> jf.FuncsError:
+def check_error(
+    required: Refused, reading: Callable[[], pd.DataFrame]
+) -> jf.FuncsError:
     with pytest.raises(jf.FuncsError) as caught:
         reading()
     error = caught.value
     assert type(error) is required.error, error
     assert required.words in error.what
     if required.at is not None:
-        assert re.search(rf"\bbyte {required.at:,}\b", error.what), (required.at, error.what)
+        assert re.search(rf"\bbyte {required.at:,}\b", error.what), (
+            required.at,
+            error.what,
+        )
     if required.row is not None:
         assert f"in row {required.row:,}." in error.what
     assert error.hint, "it doesn't say what to do"
@@ -1291,7 +1468,9 @@ def check_token(error: jf.FuncsError) -> None:
         holds_no_token(str(cause), repr(cause), repr(cause.args))
         cause = cause.__cause__ or cause.__context__
     holds_no_token(
-        "".join(traceback.format_exception(error)), repr(vars(error)), repr(pickle.dumps(error))
+        "".join(traceback.format_exception(error)),
+        repr(vars(error)),
+        repr(pickle.dumps(error)),
     )
 
 
@@ -1351,7 +1530,9 @@ class Answers(BaseHTTPRequestHandler):
         self.end_headers()
         try:
             for piece in chain(filter(None, pieces), [b""]):
-                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+                self.wfile.write(
+                    b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece
+                )
             self.wfile.flush()
         except ConnectionError:
             self.close_connection = True
@@ -1481,7 +1662,9 @@ LONG = {name: case for name, case in {**DOCUMENTS, **ENVELOPES}.items() if case.
 
 @pytest.mark.usefixtures("small_pieces")
 @pytest.mark.parametrize("name", LONG, ids=str)
-def test_a_long_reply_gives_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_reply_gives_the_same(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A sound table is read in pieces; what is wrong gets the same error as in a short reply."""
     in_pieces: list[bool] = []
     read_long = chunks.read_long
@@ -1497,7 +1680,11 @@ def test_a_long_reply_gives_the_same(name: str, monkeypatch: pytest.MonkeyPatch)
     forms = [case, in_body(case)] if name in DOCUMENTS else [case]
     for form in forms:
         check_reading(form)
-    if isinstance(case.required, Frame) and not case.required.warns and name not in READ_AS_ONE:
+    if (
+        isinstance(case.required, Frame)
+        and not case.required.warns
+        and name not in READ_AS_ONE
+    ):
         assert in_pieces == [True] * len(forms)
 
 
@@ -1653,7 +1840,16 @@ def test_61_what_is_shown_is_inert(case: Case) -> None:
     table = display.table_html(read_quietly(case))
     assert inert_lines(table)
     assert not set(re.findall("<[^>]*>", table)) - {
-        *("<thead>", "</thead>", "<tbody>", "</tbody>", "<tr>", "</tr>", "</th>", "</td>"),
+        *(
+            "<thead>",
+            "</thead>",
+            "<tbody>",
+            "</tbody>",
+            "<tr>",
+            "</tr>",
+            "</th>",
+            "</td>",
+        ),
         *("<table>", "</table>"),
         *(
             f'<{cell} style="text-align: {side}">'
@@ -1674,7 +1870,9 @@ def test_55_every_depth_is_a_frame_or_an_error(opening: bytes, closing: bytes) -
     ends = set()
     for depth in range(600, 1100, 10):
         try:
-            frame = jf.to_frame(b'[{"a":' + opening * depth + b"1" + closing * depth + b"}]")
+            frame = jf.to_frame(
+                b'[{"a":' + opening * depth + b"1" + closing * depth + b"}]"
+            )
         except jf.ProtocolError as error:
             ends.add(error.what)
         else:

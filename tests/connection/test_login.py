@@ -78,7 +78,9 @@ def shown(error: BaseException) -> str:
     """Return a traceback with the variables of its frames, except the test's own, which holds the token."""
     frames = error.__traceback__
     assert frames is not None
-    inside = traceback.TracebackException(type(error), error, frames.tb_next, capture_locals=True)
+    inside = traceback.TracebackException(
+        type(error), error, frames.tb_next, capture_locals=True
+    )
     return "".join(inside.format()) + repr(vars(error)) + str(error)
 
 
@@ -104,11 +106,15 @@ def test_a_login_gives_a_session_its_token(
     assert len(session.get_panels()) == 2
 
 
-def test_a_wrong_password_is_said_and_shown_nowhere(profile: Callable[[str], None]) -> None:
+def test_a_wrong_password_is_said_and_shown_nowhere(
+    profile: Callable[[str], None],
+) -> None:
     """Neither the password nor a token is in the error, its frames or the session."""
     profile('login = "guest"')
     session = jf.connect("work")
-    with pytest.raises(jf.AuthenticationError, match="Wrong email or password") as caught:
+    with pytest.raises(
+        jf.AuthenticationError, match="Wrong email or password"
+    ) as caught:
         session.login("guest", Hidden(PASSWORD + "!"))
     assert "c4n4ry" not in shown(caught.value) + repr(session)
     with pytest.raises(jf.AuthenticationError, match="not logged in"):
@@ -120,11 +126,16 @@ def test_a_wrong_password_is_said_and_shown_nowhere(profile: Callable[[str], Non
     [
         (httpx.Response(404, text="no"), jf.ConfigError),
         (
-            httpx.Response(429, json={"error": f"no {PASSWORD}"}, headers={"Retry-After": "7"}),
+            httpx.Response(
+                429, json={"error": f"no {PASSWORD}"}, headers={"Retry-After": "7"}
+            ),
             jf.RateLimitError,
         ),
         (httpx.Response(500, text=PASSWORD), jf.ServerError),
-        (httpx.Response(302, headers={"Location": "https://evil.example"}), jf.ProtocolError),
+        (
+            httpx.Response(302, headers={"Location": "https://evil.example"}),
+            jf.ProtocolError,
+        ),
         (httpx.Response(200, json={"message": PASSWORD}), jf.ProtocolError),
         (httpx.Response(200, json=["token"]), jf.ProtocolError),
         (httpx.Response(200, json={"token": f"{CANARY} {CANARY}"}), jf.ProtocolError),
@@ -157,7 +168,14 @@ def test_a_login_that_is_answered_otherwise_is_an_error_without_what_was_sent(
 def test_nobody_to_ask_is_said(profile: Callable[[str], None]) -> None:
     """Without a user to ask, a run fails at once and says what to do."""
     profile('login = "guest"')
-    command = [sys.executable, "-m", "jupyter_funcs.cli.main", "list", "--profile", "work"]
+    command = [
+        sys.executable,
+        "-m",
+        "jupyter_funcs.cli.main",
+        "list",
+        "--profile",
+        "work",
+    ]
     done = subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
@@ -167,13 +185,18 @@ def test_nobody_to_ask_is_said(profile: Callable[[str], None]) -> None:
         start_new_session=True,
     )
     assert done.returncode == 1
-    assert "You are not logged in, or the login has expired: login of profile 'work'" in done.stderr
+    assert (
+        "You are not logged in, or the login has expired: login of profile 'work'"
+        in done.stderr
+    )
     assert "jupyter funcs login --profile work" in done.stderr
     assert 1 <= len(done.stderr.splitlines()) <= 3
 
 
 @pytest.mark.slow
-def test_the_password_is_asked_for_once_and_not_shown(profile: Callable[[str], None]) -> None:
+def test_the_password_is_asked_for_once_and_not_shown(
+    profile: Callable[[str], None],
+) -> None:
     """In a terminal, where what is typed is not echoed."""
     profile('login = "guest"')
     with pexpect.spawn(
@@ -202,7 +225,9 @@ def test_a_login_is_kept_in_the_keyring_where_the_profile_says_so(
     assert len(session) == 6
     time.sleep(1.1)
     service.grants.revoke("guest")
-    with pytest.raises(jf.AuthenticationError, match="not logged in, or the login has expired"):
+    with pytest.raises(
+        jf.AuthenticationError, match="not logged in, or the login has expired"
+    ):
         session.get_panels()
     assert keyrings.InMemory.kept == {}
 
@@ -271,9 +296,12 @@ def test_an_entry_of_the_keyring_is_a_token(
 ) -> None:
     """Stored under its service's address, so that a profile with another address doesn't get it."""
     profile('token_keyring = "ann"')
-    keyrings.InMemory().set_password("jupyter_funcs https://other.example", "ann", "of-another")
+    keyrings.InMemory().set_password(
+        "jupyter_funcs https://other.example", "ann", "of-another"
+    )
     with pytest.raises(
-        jf.AuthenticationError, match="has no such entry: token_keyring of profile 'work'"
+        jf.AuthenticationError,
+        match="has no such entry: token_keyring of profile 'work'",
     ) as caught:
         jf.connect("work").remote.transport.connection.token()
     assert f"keyring set 'jupyter_funcs {service.url}' 'ann'" in caught.value.hint
@@ -285,7 +313,10 @@ def test_an_entry_of_the_keyring_is_a_token(
 
 @pytest.mark.slow
 def test_where_the_keyring_hangs_the_person_is_asked(
-    profile: Callable[[str], None], keyrings: Any, service: Service, monkeypatch: pytest.MonkeyPatch
+    profile: Callable[[str], None],
+    keyrings: Any,
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Long before the keyring answers; the token entered is used and kept in memory (FAULTS 105)."""
     profile('token_keyring = "ann"')
@@ -309,7 +340,8 @@ def test_without_the_extra_the_keyring_is_said_to_be_missing(
     """With the command that installs it."""
     monkeypatch.setitem(sys.modules, "keyring", None)
     with pytest.raises(
-        login.KeyringUnavailableError, match=re.escape("pip install 'jupyter-funcs[keyring]'")
+        login.KeyringUnavailableError,
+        match=re.escape("pip install 'jupyter-funcs[keyring]'"),
     ):
         login.keyring_get("https://funcs.example", "ann")
 
@@ -346,7 +378,10 @@ def test_a_token_that_ends_within_minutes_is_said_to_once(
     assert [one.filename for one in said] == [__file__]
     recwarn.clear()
     session.refresh().get_panels()
-    assert len(jf.connect(service.url, token=lambda: service.auth.issue("guest", 0.05))) == 6
+    assert (
+        len(jf.connect(service.url, token=lambda: service.auth.issue("guest", 0.05)))
+        == 6
+    )
     assert not recwarn.list
 
 
@@ -367,7 +402,9 @@ def test_the_time_that_is_left_is_said_in_words(seconds: float, said: str) -> No
 
 def test_the_status_is_inert_and_says_what_is_wrong() -> None:
     """The names come from a token, which anybody may have made."""
-    status = Status("<b>", "https://x.example", "a\u202e<script>", None, 0, "It\nfailed.")
+    status = Status(
+        "<b>", "https://x.example", "a\u202e<script>", None, 0, "It\nfailed."
+    )
     assert "<script>" not in status._repr_html_()
     assert "\u202e" not in repr(status) + status._repr_html_()
     assert "trouble   It failed." in repr(status)
@@ -422,7 +459,10 @@ def shell(tmp_path: Path) -> Iterator[InteractiveShell]:
     ],
 )
 def test_a_token_typed_on_a_magic_line_is_refused_and_masked(
-    shell: InteractiveShell, cell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    shell: InteractiveShell,
+    cell: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """You are told to have it replaced, and this kernel's history no longer contains it (FAULTS 93)."""
     shell.run_cell("1 + 1", store_history=True)
@@ -434,7 +474,9 @@ def test_a_token_typed_on_a_magic_line_is_refused_and_masked(
     kept = shell.history_manager
     kept.writeout_cache()
     kept.db.commit()
-    names = {name: value for name, value in shell.user_ns.items() if name.startswith("_")}
+    names = {
+        name: value for name, value in shell.user_ns.items() if name.startswith("_")
+    }
     stored = b"".join(path.read_bytes() for path in tmp_path.glob("history.sqlite*"))
     assert b"****" in stored
     for text in (
@@ -478,12 +520,16 @@ def test_a_token_in_use_is_masked_in_the_history_wherever_it_was_typed(
             with pytest.raises(jf.ConfigError, match="have it replaced"):
                 shell.run_cell(cell, store_history=True).raise_error()
         runs = [
-            json.loads(request.partition(b"\r\n\r\n")[2] or b"{}") for request in server.requests
+            json.loads(request.partition(b"\r\n\r\n")[2] or b"{}")
+            for request in server.requests
         ]
-        assert [run["Args"] for run in runs if run.get("FunctionName")] == [{"a": CANARY}]
+        assert [run["Args"] for run in runs if run.get("FunctionName")] == [
+            {"a": CANARY}
+        ]
         capsys.readouterr()
         shell.run_cell(
-            "%history\n%funcs history\nprint(funcs.history, funcs.history.runs)", store_history=True
+            "%history\n%funcs history\nprint(funcs.history, funcs.history.runs)",
+            store_history=True,
         )
         [run] = funcs.history.runs
         funcs.history.save(on=True)
@@ -496,7 +542,9 @@ def test_a_token_in_use_is_masked_in_the_history_wherever_it_was_typed(
         for name, value in shell.user_ns.items()
         if name.startswith("_i") or name == "In"
     }
-    cells = [entry for name, entry in linecache.cache.items() if "ipython-input" in name]
+    cells = [
+        entry for name, entry in linecache.cache.items() if "ipython-input" in name
+    ]
     printed = "".join(capsys.readouterr())
     assert "a=****" in printed
     assert shell.user_ns["In"][1] == "token = '****'"

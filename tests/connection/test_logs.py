@@ -33,7 +33,8 @@ DOCUMENT = {
             "get": {
                 "operationId": "items",
                 "parameters": [
-                    {"name": name, "in": "query", "schema": {"type": "string"}} for name in NAMES
+                    {"name": name, "in": "query", "schema": {"type": "string"}}
+                    for name in NAMES
                 ],
             }
         }
@@ -46,7 +47,9 @@ async def document(_: Request) -> JSONResponse:
 
 
 async def items(request: Request) -> JSONResponse:
-    return JSONResponse([{"n": 1}], headers={"X-Echo": request.headers.get("authorization", "")})
+    return JSONResponse(
+        [{"n": 1}], headers={"X-Echo": request.headers.get("authorization", "")}
+    )
 
 
 @pytest.fixture
@@ -105,5 +108,7 @@ def test_a_long_line_takes_linear_time(logged: io.StringIO) -> None:
     """However often it names a secret."""
     mask_logs()
     logger = logging.getLogger("httpx")
-    assert_linear(lambda words: logger.info("token" * words), most=1_000_000, start=10_000)
+    assert_linear(
+        lambda words: logger.info("token" * words), most=1_000_000, start=10_000
+    )
     assert logged.getvalue()

@@ -76,7 +76,14 @@ def test_a_secret_shows_itself_to_nobody(show: Callable[[Secret], object]) -> No
 
 @pytest.mark.parametrize(
     "take",
-    [pickle.dumps, copy.copy, copy.deepcopy, vars, json.dumps, lambda secret: secret.__dict__],
+    [
+        pickle.dumps,
+        copy.copy,
+        copy.deepcopy,
+        vars,
+        json.dumps,
+        lambda secret: secret.__dict__,
+    ],
     ids=["pickle", "copy", "deepcopy", "vars", "json", "__dict__"],
 )
 def test_a_secret_is_neither_copied_nor_saved(take: Callable[[Secret], object]) -> None:
@@ -89,9 +96,13 @@ def test_a_secret_is_neither_copied_nor_saved(take: Callable[[Secret], object]) 
 def test_a_secret_in_a_log_is_masked(caplog: pytest.LogCaptureFixture) -> None:
     """Also in the arguments of a record."""
     with caplog.at_level(logging.DEBUG):
-        logging.getLogger("any").debug("sent %s %r", Secret(CANARY), resolve(HOST, CANARY))
+        logging.getLogger("any").debug(
+            "sent %s %r", Secret(CANARY), resolve(HOST, CANARY)
+        )
     assert "Secret('****')" in caplog.text
-    assert CANARY not in caplog.text + repr([record.__dict__ for record in caplog.records])
+    assert CANARY not in caplog.text + repr(
+        [record.__dict__ for record in caplog.records]
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,7 +129,9 @@ def test_what_a_clipboard_or_a_shell_adds_is_trimmed(text: str) -> None:
     [" ", "\n", "\r\n", "\t", "\0", "\x1b[31m", "é", "“", "\u200b", "\u202e", "\ud800"],
     ids=ascii,
 )
-def test_a_token_with_characters_that_no_token_has_is_refused_unseen(inside: str) -> None:
+def test_a_token_with_characters_that_no_token_has_is_refused_unseen(
+    inside: str,
+) -> None:
     """The message says what is wrong without showing the token (FAULTS 89)."""
     with pytest.raises(ConfigError, match="characters that no token has") as caught:
         Secret(f"{CANARY}{inside}{CANARY}")
@@ -162,17 +175,27 @@ ENDS: dict[str, tuple[str, float]] = {
     "no text": ("..", math.inf),
     "no Base64": ("a.!!!!.c", math.inf),
     "no JSON": ("a.bm90IGpzb24.c", math.inf),
-    "too deep": ("a." + base64.urlsafe_b64encode(b"[" * 100_000).decode() + ".c", math.inf),
-    "too many digits": (
-        "a." + base64.urlsafe_b64encode(b'{"exp": 1' + b"0" * 400 + b"}").decode() + ".c",
+    "too deep": (
+        "a." + base64.urlsafe_b64encode(b"[" * 100_000).decode() + ".c",
         math.inf,
     ),
-    "too large": ("a." + base64.urlsafe_b64encode(b'{"exp": 1e999}').decode() + ".c", math.inf),
+    "too many digits": (
+        "a."
+        + base64.urlsafe_b64encode(b'{"exp": 1' + b"0" * 400 + b"}").decode()
+        + ".c",
+        math.inf,
+    ),
+    "too large": (
+        "a." + base64.urlsafe_b64encode(b'{"exp": 1e999}').decode() + ".c",
+        math.inf,
+    ),
 }
 
 
 @pytest.mark.parametrize(("token", "end"), ENDS.values(), ids=ENDS)
-def test_the_end_of_a_jwt_is_read_and_an_opaque_token_has_none(token: str, end: float) -> None:
+def test_the_end_of_a_jwt_is_read_and_an_opaque_token_has_none(
+    token: str, end: float
+) -> None:
     """A payload that can't be read makes a token opaque, not invalid (SERVICE.md 2)."""
     assert Secret(token).expires_at == end
 
@@ -213,7 +236,11 @@ def resolve(
     """Resolve with these variables of ours only, or with those of the process."""
     if environment is None:
         return profiles_module.resolve(*where, **options)
-    others = {name: value for name, value in os.environ.items() if not name.startswith("FUNCS_")}
+    others = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("FUNCS_")
+    }
     with patch.object(os, "environ", others | environment):
         return profiles_module.resolve(*where, **options)
 
@@ -228,7 +255,10 @@ def test_nothing_configured_is_the_demo(tmp_path: Path) -> None:
     assert resolve(environment={}) is None
     assert resolve(environment={"FUNCS_CONFIG": str(tmp_path / "absent.toml")}) is None
     assert (
-        resolve(environment={"FUNCS_BASE_URL": "", "FUNCS_TOKEN": "", "FUNCS_PROFILE": ""}) is None
+        resolve(
+            environment={"FUNCS_BASE_URL": "", "FUNCS_TOKEN": "", "FUNCS_PROFILE": ""}
+        )
+        is None
     )
 
 
@@ -247,7 +277,9 @@ def test_the_demo_in_place_of_a_file_that_is_not_there_is_warned_of(
             UserWarning, match=f"which {wrong}.*: using the demo, with synthetic data"
         ) as caught:
             session = connect()
-        assert str(caught[0].message).startswith(f"FUNCS_CONFIG names '{str(name)[:150]}")
+        assert str(caught[0].message).startswith(
+            f"FUNCS_CONFIG names '{str(name)[:150]}"
+        )
         assert session.synthetic
         assert [one.filename for one in caught] == [__file__]
         assert wrong in session.status().trouble
@@ -257,7 +289,9 @@ def test_the_demo_in_place_of_a_file_that_is_not_there_is_warned_of(
     assert not connect().synthetic
     for variable in ENV:
         monkeypatch.delenv(variable)
-    path.write_text(f'default = "work"\n[profiles.work]\nurl = "{HOST}"\ntoken_env = "HOME"')
+    path.write_text(
+        f'default = "work"\n[profiles.work]\nurl = "{HOST}"\ntoken_env = "HOME"'
+    )
     assert connect().service == "work"
     path.write_text("")
     assert connect().status().trouble == ""
@@ -278,7 +312,11 @@ def test_the_environment_wins_over_a_profile_and_an_argument_over_both(
     assert token_of(connection) == CANARY
     work = resolve(environment={**env, "FUNCS_BASE_URL": ""})
     assert work is not None
-    assert (work.name, work.base_url, token_of(work)) == ("work", f"{HOST}/funcs", "work-token")
+    assert (work.name, work.base_url, token_of(work)) == (
+        "work",
+        f"{HOST}/funcs",
+        "work-token",
+    )
     assert token_of(resolve("keyed", "given", environment=env)) == "given"
     other = resolve("https://other.example.org", "given", environment=env)
     assert other is not None
@@ -335,7 +373,9 @@ def test_a_profile_gets_no_token_of_the_environment(profiles: dict[str, str]) ->
     """A profile names its own variable."""
     with pytest.raises(ConfigError, match="There is no token for https://bare"):
         resolve("bare", environment={**profiles, **ENV})
-    assert token_of(resolve("bare", "given", environment={**profiles, **ENV})) == "given"
+    assert (
+        token_of(resolve("bare", "given", environment={**profiles, **ENV})) == "given"
+    )
 
 
 @pytest.mark.parametrize("env", [{"FUNCS_TOKEN": CANARY}, {"FUNCS_API_KEY": CANARY}])
@@ -350,7 +390,9 @@ def test_a_token_without_an_address_is_no_demo(env: dict[str, str]) -> None:
         resolve(api_key=CANARY, environment={})
 
 
-def test_an_absent_profile_names_the_nearest(profiles: dict[str, str], tmp_path: Path) -> None:
+def test_an_absent_profile_names_the_nearest(
+    profiles: dict[str, str], tmp_path: Path
+) -> None:
     """Never the demo instead; without a similar name, the hint says how to add the profile."""
     with pytest.raises(ConfigError, match="no profile 'wrok'") as caught:
         resolve("wrok", environment=profiles)
@@ -410,15 +452,27 @@ BROKEN: list[tuple[str | bytes, str]] = [
         "a token_command that is not text",
     ),
     (f'[profiles.work]\nurl = "{HOST}"\ntoken_command = []', "it is not a command"),
-    (f'[profiles.work]\nurl = "{HOST}"\ntoken_command = "echo \'{CANARY}"', "it is not a command"),
+    (
+        f'[profiles.work]\nurl = "{HOST}"\ntoken_command = "echo \'{CANARY}"',
+        "it is not a command",
+    ),
     (f'[profiles.work]\nurl = "{HOST}"\nlogin = false', "a login that is not text"),
     (
         f'[profiles.work]\nurl = "{HOST}"\nlogin = true\nkeep = "keyring"',
         'a keep; it can only be true, or "keyring"',
     ),
-    (f'[profiles.work]\nurl = "{HOST}"\nlogin = "a@b.example"\nkeep = "{CANARY}"', "a keep; it"),
-    (f'[profiles.work]\nurl = "{HOST}"\nlogin = true\ntimeout = 0', "a timeout that is not"),
-    ('[profiles.work]\nurl = "http://funcs.example.org"\ntoken_env = "A"', "unencrypted"),
+    (
+        f'[profiles.work]\nurl = "{HOST}"\nlogin = "a@b.example"\nkeep = "{CANARY}"',
+        "a keep; it",
+    ),
+    (
+        f'[profiles.work]\nurl = "{HOST}"\nlogin = true\ntimeout = 0',
+        "a timeout that is not",
+    ),
+    (
+        '[profiles.work]\nurl = "http://funcs.example.org"\ntoken_env = "A"',
+        "unencrypted",
+    ),
     ('[profiles.work]\nurl = "sub/shop.yaml"', "not the address of a service"),
     (
         '[profiles.work]\nkind = "soap"',
@@ -433,9 +487,15 @@ BROKEN: list[tuple[str | bytes, str]] = [
         f'[profiles.work]\nurl = "{HOST}"\nsynonyms = {{revenue = "spend"}}',
         "synonyms that are not lists of words",
     ),
-    (f'[profiles.work]\nurl = "{HOST}"\nsynonyms = 5', "synonyms that are not lists of words"),
+    (
+        f'[profiles.work]\nurl = "{HOST}"\nsynonyms = 5',
+        "synonyms that are not lists of words",
+    ),
     ('[profiles.work]\nkind = "mcp"', "has no url"),
-    ('[profiles.work]\nkind = "mcp"\ncommand = []', "a command that is not a list of words"),
+    (
+        '[profiles.work]\nkind = "mcp"\ncommand = []',
+        "a command that is not a list of words",
+    ),
     (
         '[profiles.work]\nkind = "mcp"\ncommand = "uvx time"',
         "a command that is not a list of words",
@@ -446,7 +506,10 @@ BROKEN: list[tuple[str | bytes, str]] = [
     ),
     ('[profiles.work]\nfile = "a.yaml"\nurl = "https://x"', "has a file and a url"),
     ('[profiles.work]\nfile = "a.yaml"\nlogin = true', "has a file and a login"),
-    ('[profiles.work]\nfile = "a.yaml"\nkind = "mcp"', 'its kind can only be "openapi"'),
+    (
+        '[profiles.work]\nfile = "a.yaml"\nkind = "mcp"',
+        'its kind can only be "openapi"',
+    ),
     ("[profiles.work]\nfile = 5", "has no url"),
     ('[profiles.work]\nfile = ""', "has a file that is not text"),
     (b"\xff\xfe", "cannot be read"),
@@ -478,7 +541,9 @@ def test_a_broken_profile_is_named_with_what_is_wrong(
         "KRUGKIDROVUWG2ZAMJZG653OEBTG66A",
     ],
 )
-def test_a_token_in_place_of_a_variables_name_is_not_repeated(token: str, tmp_path: Path) -> None:
+def test_a_token_in_place_of_a_variables_name_is_not_repeated(
+    token: str, tmp_path: Path
+) -> None:
     """Anything that doesn't look like a variable's name is hidden."""
     with pytest.raises(
         ConfigError, match="variable in token_env of profile 'work' is not set"
@@ -522,8 +587,12 @@ ADDRESSES: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize(("where", "base_url"), ADDRESSES.items(), ids=map(row_id, ADDRESSES))
-def test_an_address_is_kept_without_what_follows_its_path(where: str, base_url: str) -> None:
+@pytest.mark.parametrize(
+    ("where", "base_url"), ADDRESSES.items(), ids=map(row_id, ADDRESSES)
+)
+def test_an_address_is_kept_without_what_follows_its_path(
+    where: str, base_url: str
+) -> None:
     """Plain HTTP only to this machine."""
     connection = resolve(where, CANARY, environment={})
     assert connection is not None
@@ -557,7 +626,9 @@ NO_ADDRESSES: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize(("where", "words"), NO_ADDRESSES.items(), ids=map(row_id, NO_ADDRESSES))
+@pytest.mark.parametrize(
+    ("where", "words"), NO_ADDRESSES.items(), ids=map(row_id, NO_ADDRESSES)
+)
 def test_an_address_that_cannot_be_used_is_refused_before_anything_is_sent(
     where: str, words: str
 ) -> None:
@@ -572,7 +643,8 @@ def test_an_address_that_cannot_be_used_is_refused_before_anything_is_sent(
 
 
 @given(
-    st.text(st.characters(), max_size=30), st.sampled_from(["", "https://", "http://", "https://["])
+    st.text(st.characters(), max_size=30),
+    st.sampled_from(["", "https://", "http://", "https://["]),
 )
 def test_no_address_makes_it_fail_otherwise(text: str, scheme: str) -> None:
     """Any text is an address or raises a ConfigError."""
@@ -586,7 +658,9 @@ def test_no_address_makes_it_fail_otherwise(text: str, scheme: str) -> None:
     assert connection.base_url.startswith(("https://", "http://"))
 
 
-def test_a_profile_may_be_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_profile_may_be_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It comes after the environment and before the demo; a missing one is an error, not the demo."""
     path = tmp_path / "jupyter_funcs.toml"
     path.write_text('default = "work"\n' + PROFILES)
@@ -689,7 +763,9 @@ def test_a_file_that_holds_no_token_is_named(tmp_path: Path, kind: str) -> None:
         path.write_bytes(held.get(kind, f"{CANARY}\n{CANARY}".encode()))
         path.chmod(0o600)
     if kind == "long":
-        assert len(token_of(with_source(tmp_path, f'token_file = "{path}"'))) == 64 * 1024
+        assert (
+            len(token_of(with_source(tmp_path, f'token_file = "{path}"'))) == 64 * 1024
+        )
         return
     with pytest.raises(ConfigError, match="oken_file of profile 'work'") as caught:
         with_source(tmp_path, f'token_file = "{path}"')
@@ -704,7 +780,9 @@ def program(tmp_path: Path, code: str) -> str:
     return f"token_command = {json.dumps([sys.executable, '-I', '-S', str(path)])}"
 
 
-def test_a_command_is_asked_once_until_its_token_is_refused_or_about_to_end(tmp_path: Path) -> None:
+def test_a_command_is_asked_once_until_its_token_is_refused_or_about_to_end(
+    tmp_path: Path,
+) -> None:
     """Its output is cached, and the command runs again only when necessary."""
     tokens = [
         jwt({"exp": time.time() + 3600, "n": 1}),
@@ -799,7 +877,10 @@ def test_a_command_that_hangs_is_ended_with_what_it_started(
 
 def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
     """So is one with a NUL, and one written as a string, which no shell interprets."""
-    for command, said in {"/no/such": "No such file", "a\\u0000b": "characters"}.items():
+    for command, said in {
+        "/no/such": "No such file",
+        "a\\u0000b": "characters",
+    }.items():
         connection = with_source(tmp_path, f'token_command = "{command}"')
         with pytest.raises(FuncsError, match=said):
             token_of(connection)
@@ -819,7 +900,11 @@ def test_a_home_that_cannot_be_written_or_is_none_changes_nothing() -> None:
         "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
     }
     done = subprocess.run(
-        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.stdout, done.stderr) == ("None demo\n" * 2, "")
 
@@ -833,7 +918,9 @@ def test_a_callable_is_asked_for_each_request() -> None:
         token_of(connection)
 
 
-def test_without_a_token_the_message_says_where_to_give_it(profiles: dict[str, str]) -> None:
+def test_without_a_token_the_message_says_where_to_give_it(
+    profiles: dict[str, str],
+) -> None:
     """Each way to choose a service has its own hint; an address alone may be a document for everybody."""
     for hint, use in {
         "FUNCS_TOKEN": lambda: resolve(environment={"FUNCS_BASE_URL": HOST}),

@@ -122,7 +122,9 @@ def refusal(where: str = "https://service.example") -> str:
 
 
 @pytest.mark.parametrize("variable", ["HTTPS_PROXY", "ALL_PROXY", "https_proxy"])
-@pytest.mark.parametrize("exceptions", ["localhost", "localhost,fd00::/8", "[::1]:3128"])
+@pytest.mark.parametrize(
+    "exceptions", ["localhost", "localhost,fd00::/8", "[::1]:3128"]
+)
 def test_a_dead_proxy_is_named(
     monkeypatch: pytest.MonkeyPatch, variable: str, exceptions: str, dead: str
 ) -> None:
@@ -136,7 +138,9 @@ def test_a_dead_proxy_is_named(
 
 def test_a_proxy_that_refuses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """With its own reason, which isn't the service's."""
-    with faulty(otherwise=raw(b"HTTP/1.1 403 Forbidden by the company\r\n\r\n")) as proxy:
+    with faulty(
+        otherwise=raw(b"HTTP/1.1 403 Forbidden by the company\r\n\r\n")
+    ) as proxy:
         monkeypatch.setenv("ALL_PROXY", proxy.url)
         text = refusal()
     assert "Cannot reach service.example through the proxy" in text
@@ -145,7 +149,8 @@ def test_a_proxy_that_refuses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(
-    importlib.util.find_spec("socksio") is not None, reason="the package for SOCKS is installed"
+    importlib.util.find_spec("socksio") is not None,
+    reason="the package for SOCKS is installed",
 )
 def test_socks_without_its_package_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, dead: str
@@ -158,9 +163,17 @@ def test_socks_without_its_package_says_what_to_install(
 
 
 @pytest.mark.parametrize(
-    "url", ["gopher://proxy.example", "http://proxy.example:port", "http://[::1", "socks4://p:1"]
+    "url",
+    [
+        "gopher://proxy.example",
+        "http://proxy.example:port",
+        "http://[::1",
+        "socks4://p:1",
+    ],
 )
-def test_an_address_that_no_proxy_has_is_named(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+def test_an_address_that_no_proxy_has_is_named(
+    monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
     """The error shows it and its variable."""
     monkeypatch.setenv("HTTPS_PROXY", url)
     text = refusal()
@@ -168,10 +181,14 @@ def test_an_address_that_no_proxy_has_is_named(monkeypatch: pytest.MonkeyPatch, 
     assert "HTTPS_PROXY" in text
 
 
-def test_an_excepted_service_is_asked_directly(monkeypatch: pytest.MonkeyPatch, dead: str) -> None:
+def test_an_excepted_service_is_asked_directly(
+    monkeypatch: pytest.MonkeyPatch, dead: str
+) -> None:
     """While a proxy that works for others isn't asked."""
     with faulty(otherwise=raw(b"")) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
-        monkeypatch.setenv("NO_PROXY", "192.0.2.0/24,[2001:db8::]/32,xn--bcher-kva.invalid")
+        monkeypatch.setenv(
+            "NO_PROXY", "192.0.2.0/24,[2001:db8::]/32,xn--bcher-kva.invalid"
+        )
         assert "Cannot reach bücher.invalid" in refusal("https://bücher.invalid")
         assert proxy.connections == 0

@@ -48,7 +48,8 @@ class Scripted:
 
     def __init__(self) -> None:
         self.reply: Iterable[bytes] = ()
-        self.hold = threading.Event()  # set when the connection may close after the reply
+        # Set when the connection may close after the reply.
+        self.hold = threading.Event()
         self.hold.set()
         self.heads: list[bytes] = []
         self.sent = 0
@@ -93,7 +94,10 @@ class Scripted:
 
 
 def http(
-    *pieces: bytes, headers: dict[str, str] | None = None, status: int = 200, chunked: bool = False
+    *pieces: bytes,
+    headers: dict[str, str] | None = None,
+    status: int = 200,
+    chunked: bool = False,
 ) -> Iterator[bytes]:
     """Return a reply as a service sends it: in pieces, chunked or with a Content-Length."""
     framing = (
@@ -107,7 +111,12 @@ def http(
         **framing,
         **(headers or {}),
     }
-    lines = [f"HTTP/1.1 {status} So", *(f"{key}: {value}" for key, value in fields.items()), "", ""]
+    lines = [
+        f"HTTP/1.1 {status} So",
+        *(f"{key}: {value}" for key, value in fields.items()),
+        "",
+        "",
+    ]
     yield "\r\n".join(lines).encode()
     for piece in filter(None, pieces):
         if chunked:
@@ -158,7 +167,9 @@ def post(session: Session, max_bytes: int = 2**30) -> Reply:
     return background.wait(background.start(send))
 
 
-def refused(session: Session, error: type[jf.FuncsError], said: str, max_bytes: int = 2**30) -> str:
+def refused(
+    session: Session, error: type[jf.FuncsError], said: str, max_bytes: int = 2**30
+) -> str:
     """Run; return the text of the error, which has that class, is short and doesn't contain the token."""
     with pytest.raises(error, match=said) as caught:
         run(session, max_bytes)
@@ -203,7 +214,9 @@ def split(data: bytes, length: int) -> list[bytes]:
 
 
 @pytest.mark.slow
-def test_what_was_read_of_a_bomb_is_not_kept(scripted: tuple[Scripted, Session]) -> None:
+def test_what_was_read_of_a_bomb_is_not_kept(
+    scripted: tuple[Scripted, Session],
+) -> None:
     """The error of a reply that is too large holds none of it, not even in its traceback."""
     server, session = scripted
     server.reply = list(http(bomb(), headers=GZIP))
@@ -225,16 +238,23 @@ def test_a_new_key_per_record_ends_by_the_deadline(
 ) -> None:
     """A table with nearly 20 million cells takes no longer than its timeout; a larger one is refused (FAULTS 124)."""
     server, session = scripted
-    server.reply = list(http(json.dumps([{f"{key:x}": 1} for key in range(keys)]).encode()))
+    server.reply = list(
+        http(json.dumps([{f"{key:x}": 1} for key in range(keys)]).encode())
+    )
     function = session.f.with_options(timeout=20)
     if keys == 4400:
         assert function().shape == (4400, 4400)
     else:
-        with allocating(30 * MIB), pytest.raises(jf.ReplyTooLargeError, match="19,000 rows"):
+        with (
+            allocating(30 * MIB),
+            pytest.raises(jf.ReplyTooLargeError, match="19,000 rows"),
+        ):
             function()
 
 
-def test_a_chunk_of_a_few_bytes_may_be_the_bomb(scripted: tuple[Scripted, Session]) -> None:
+def test_a_chunk_of_a_few_bytes_may_be_the_bomb(
+    scripted: tuple[Scripted, Session],
+) -> None:
     """A limit of 1,000 bytes applies to one chunk of 16 kB that would expand to 16 MiB."""
     server, session = scripted
     server.reply = list(http(bomb()[:16384], headers=GZIP, chunked=True))
@@ -249,14 +269,18 @@ def test_the_head_of_an_error_that_is_a_bomb_is_enough(
 ) -> None:
     """An error's text is cut at 64 kB, even if it expands to 10 GiB, and its size is never an error."""
     server, session = scripted
-    server.reply = list(http(bomb(text=b"The pump is down."), headers=GZIP, status=status))
+    server.reply = list(
+        http(bomb(text=b"The pump is down."), headers=GZIP, status=status)
+    )
     with allocating(4 * MIB), pytest.raises(jf.FuncsError) as caught:
         run(session, 1000)
     assert not isinstance(caught.value, jf.ReplyTooLargeError | jf.ProtocolError)
     assert ("The pump is down." in str(caught.value)) == (status != 404)
 
 
-def test_a_plain_error_without_an_end_is_cut(scripted: tuple[Scripted, Session]) -> None:
+def test_a_plain_error_without_an_end_is_cut(
+    scripted: tuple[Scripted, Session],
+) -> None:
     """An endless error text is cut too."""
     server, session = scripted
     server.reply = list(http(b"The pump is down." + b" " * (16 * MIB), status=500))
@@ -346,7 +370,9 @@ def test_no_piece_after_the_limit_is_asked_for(
     body = Counted([block] + [rest] * 100 if gzipped else [b" " * (16 * MIB)] * 100)
     stream = AsynchronouslyCounted(body) if kind is Asynchronous else body
     session = through(
-        kind(lambda: httpx.Response(200, headers=GZIP if gzipped else {}, stream=stream))
+        kind(
+            lambda: httpx.Response(200, headers=GZIP if gzipped else {}, stream=stream)
+        )
     )
     with allocating(NEEDED):
         refused(session, jf.ReplyTooLargeError, f"max_bytes = {LIMIT:,}", LIMIT)
@@ -452,12 +478,16 @@ def test_a_reply_in_one_piece_is_not_copied() -> None:
 # --- how it is packed ---
 
 
-def test_the_encoding_of_an_error_is_ignored(scripted: tuple[Scripted, Session]) -> None:
+def test_the_encoding_of_an_error_is_ignored(
+    scripted: tuple[Scripted, Session],
+) -> None:
     """Only gzip is asked for; an error in any other encoding keeps its status."""
     server, session = scripted
     for header in ("br", "gzip, gzip", "*"):
         server.reply = list(
-            http(packed(packed(b"[]")), headers={"content-encoding": header}, status=500)
+            http(
+                packed(packed(b"[]")), headers={"content-encoding": header}, status=500
+            )
         )
         refused(session, jf.ServerError, "500")
     assert b"\r\naccept-encoding: gzip\r\n" in server.heads[0]
@@ -472,13 +502,17 @@ def test_gzip_that_is_cut_short_is_never_short_data(
     data = packed(b'[{"a": 1}, {"a": 2}]')
     for cut in range(1, len(data)):
         server.reply = list(http(data[:cut], headers=GZIP, chunked=chunked))
-        refused(session, jf.ProtocolError, f"cut short: its gzip data end at byte {cut}\\.")
+        refused(
+            session, jf.ProtocolError, f"cut short: its gzip data end at byte {cut}\\."
+        )
     server.reply = list(http(data, headers=GZIP, chunked=chunked))
     assert run(session)["a"].tolist() == [1, 2]
 
 
 @pytest.mark.slow
-def test_gzip_with_a_wrong_bit_is_never_wrong_data(scripted: tuple[Scripted, Session]) -> None:
+def test_gzip_with_a_wrong_bit_is_never_wrong_data(
+    scripted: tuple[Scripted, Session],
+) -> None:
     """A gzip body with one flipped bit is a ProtocolError with an offset, or the same data."""
     server, session = scripted
     data = packed(b'[{"a": 1}, {"a": 2}]')
@@ -512,12 +546,17 @@ MEMBERS = {
         f"continues after its gzip data, at byte {len(FIRST + SECOND)}\\.",
     ),
     "magic after": (FIRST + SECOND + b"\x1f[]", "incorrect header check"),
-    "half plain": (FIRST + b'{"a": 2}]', f"continues after its gzip data, at byte {len(FIRST)}\\."),
+    "half plain": (
+        FIRST + b'{"a": 2}]',
+        f"continues after its gzip data, at byte {len(FIRST)}\\.",
+    ),
     "second cut": (FIRST + SECOND[:-1], f"end at byte {len(FIRST + SECOND) - 1}\\."),
 }
 
 
-@pytest.mark.parametrize("length", [2**20, 1, 7], ids=["one piece", "single bytes", "7 bytes"])
+@pytest.mark.parametrize(
+    "length", [2**20, 1, 7], ids=["one piece", "single bytes", "7 bytes"]
+)
 @pytest.mark.parametrize(("data", "said"), MEMBERS.values(), ids=MEMBERS)
 def test_gzip_is_read_to_its_end(
     scripted: tuple[Scripted, Session], data: bytes, said: str, length: int
@@ -532,7 +571,9 @@ def test_gzip_is_read_to_its_end(
 
 
 @pytest.mark.parametrize("length", [2**20, 65536, 1000])
-def test_a_long_gzip_body_is_whole(scripted: tuple[Scripted, Session], length: int) -> None:
+def test_a_long_gzip_body_is_whole(
+    scripted: tuple[Scripted, Session], length: int
+) -> None:
     """A body of many pieces, compressible or not, is decompressed to the original."""
     server, session = scripted
     noise = random.Random(2).randbytes(200_000).hex().encode()
@@ -541,7 +582,9 @@ def test_a_long_gzip_body_is_whole(scripted: tuple[Scripted, Session], length: i
     assert post(session).data == body
 
 
-def test_a_gzip_body_may_end_with_its_connection(scripted: tuple[Scripted, Session]) -> None:
+def test_a_gzip_body_may_end_with_its_connection(
+    scripted: tuple[Scripted, Session],
+) -> None:
     """Without length or chunks the body ends with the connection; gzip shows whether it is complete."""
     server, session = scripted
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"
@@ -551,13 +594,22 @@ def test_a_gzip_body_may_end_with_its_connection(scripted: tuple[Scripted, Sessi
     refused(session, jf.ProtocolError, "cut short")
 
 
-def test_an_error_is_told_from_gzip_that_is_cut_short(scripted: tuple[Scripted, Session]) -> None:
+def test_an_error_is_told_from_gzip_that_is_cut_short(
+    scripted: tuple[Scripted, Session],
+) -> None:
     """An error with broken gzip text keeps its status and the readable part of its text."""
     server, session = scripted
     noise = random.Random(3).randbytes(20_000).hex().encode()
     data = packed(b"The pump is down. " + noise)
-    for body in (data[:-1], data[: len(data) // 2], data[:-8] + b"\0" * 8, data + b"[]"):
-        server.reply = list(http(*split(body, 4096), headers=GZIP, status=503, chunked=True))
+    for body in (
+        data[:-1],
+        data[: len(data) // 2],
+        data[:-8] + b"\0" * 8,
+        data + b"[]",
+    ):
+        server.reply = list(
+            http(*split(body, 4096), headers=GZIP, status=503, chunked=True)
+        )
         refused(session, jf.ServerError, "503.*The pump is down")
     server.reply = list(http(b"junk", headers=GZIP, status=403))
     refused(session, jf.PermissionDeniedError, "not allowed")
@@ -571,7 +623,9 @@ def test_an_error_is_told_from_gzip_that_is_cut_short(scripted: tuple[Scripted, 
         Reading,
         lambda answer: httpx.MockTransport(
             lambda request: (
-                answer() if RUN_PATH in str(request.url) else httpx.Response(200, content=LISTING)
+                answer()
+                if RUN_PATH in str(request.url)
+                else httpx.Response(200, content=LISTING)
             )
         ),
     ],
@@ -596,7 +650,8 @@ def test_a_transport_of_the_users_own_is_held_to_the_same(
         )
         return httpx.Response(200, headers=headers, content=content)
 
-    read_by_httpx = kind is Reading and way != "bytes"  # it stops at the end of the first member
+    # It stops at the end of the first member.
+    read_by_httpx = kind is Reading and way != "bytes"
     session = through(kind(answer))
     if not read_by_httpx:
         assert run(session)["a"].tolist() == [1, 2]
@@ -606,7 +661,9 @@ def test_a_transport_of_the_users_own_is_held_to_the_same(
     assert run(session)["a"].tolist() == [1]
     refused(session, jf.ReplyTooLargeError, "max_bytes = 9", 9)
     data = b"junk"
-    refused(session, jf.ProtocolError, "compressed reply is corrupt|incorrect header check")
+    refused(
+        session, jf.ProtocolError, "compressed reply is corrupt|incorrect header check"
+    )
     data = packed(b'[{"a": 1}]')
     headers["content-encoding"] = "x-gzip"
     assert run(session)["a"].tolist() == [1]
@@ -634,12 +691,16 @@ MEDIA_TYPES: dict[str, bool] = {
 }
 
 
-@pytest.mark.parametrize(("media_type", "lines"), MEDIA_TYPES.items(), ids=map(row_id, MEDIA_TYPES))
+@pytest.mark.parametrize(
+    ("media_type", "lines"), MEDIA_TYPES.items(), ids=map(row_id, MEDIA_TYPES)
+)
 def test_a_reply_says_whether_it_is_lines(
     scripted: tuple[Scripted, Session], media_type: str, lines: bool
 ) -> None:
     """Only the media types of NDJSON, in any case and with any parameters, mean lines."""
     server, session = scripted
-    server.reply = list(http(b'{"a": 1}\n{"a": 2}\n', headers={"content-type": media_type}))
+    server.reply = list(
+        http(b'{"a": 1}\n{"a": 2}\n', headers={"content-type": media_type})
+    )
     reply = post(session)
     assert (reply.lines, reply.data) == (lines, b'{"a": 1}\n{"a": 2}\n')

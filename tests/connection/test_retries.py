@@ -61,9 +61,13 @@ def test_what_a_failure_proves_decides_how_often_it_is_sent_again(
     proof: Proof, listing: int, run: int, sweep: int, change: int, kept: int
 ) -> None:
     """The table of FAULTS.md, "Retrying", row by row; a sweep resends refused runs itself, except for changes."""
-    for purpose, times in zip(Purpose, (listing, run, sweep, change, kept), strict=True):
+    for purpose, times in zip(
+        Purpose, (listing, run, sweep, change, kept), strict=True
+    ):
         allowed = [
-            done for done in range(5) if pause(proof, purpose, done=done, left=100) is not None
+            done
+            for done in range(5)
+            if pause(proof, purpose, done=done, left=100) is not None
         ]
         assert allowed == list(range(times))
 
@@ -73,7 +77,21 @@ def test_what_a_failure_proves_decides_how_often_it_is_sent_again(
     [
         *[
             (status, Proof.FINAL)
-            for status in (206, 301, 307, 400, 401, 403, 404, 405, 409, 413, 415, 418, 422)
+            for status in (
+                206,
+                301,
+                307,
+                400,
+                401,
+                403,
+                404,
+                405,
+                409,
+                413,
+                415,
+                418,
+                422,
+            )
         ],
         (408, Proof.BROKEN),
         (429, Proof.REFUSED),
@@ -110,7 +128,13 @@ def test_a_pause_is_short_fits_and_stays_within_every_bound(
 ) -> None:
     """At most two retries, at least a second before the deadline; Retry-After is followed or not waited for."""
     seconds = pause(
-        proof, purpose, done=done, left=left, retry_after=wished, most=most, draw=lambda: drawn
+        proof,
+        purpose,
+        done=done,
+        left=left,
+        retry_after=wished,
+        most=most,
+        draw=lambda: drawn,
     )
     if seconds is None:
         return
@@ -123,7 +147,15 @@ def test_a_pause_is_short_fits_and_stays_within_every_bound(
         assert seconds == wished <= 30
     # More time, a larger bound of the user's and fewer tries never turn a retry down.
     assert (
-        pause(proof, purpose, done=0, left=left + 8, retry_after=wished, most=2, draw=lambda: drawn)
+        pause(
+            proof,
+            purpose,
+            done=0,
+            left=left + 8,
+            retry_after=wished,
+            most=2,
+            draw=lambda: drawn,
+        )
         is not None
     )
 
@@ -137,7 +169,17 @@ def test_a_pause_is_short_fits_and_stays_within_every_bound(
         ({"retry-after": "9999"}, 9999),
         *[
             ({"retry-after": junk}, None)
-            for junk in ("-1", "nan", "inf", "1e3", "٣", "soon", "7; 8", "0x10", "9" * 400)
+            for junk in (
+                "-1",
+                "nan",
+                "inf",
+                "1e3",
+                "٣",
+                "soon",
+                "7; 8",
+                "0x10",
+                "9" * 400,
+            )
         ],
         ({"retry-after": date(NOW + 12)}, 12),
         ({"retry-after": date(NOW - 12)}, 0),
@@ -156,8 +198,12 @@ def test_retry_after_is_seconds_a_date_or_nothing(
     assert parse_retry_after(headers, NOW) == seconds
 
 
-@pytest.fixture(params=["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Kiritimati"])
-def _zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(
+    params=["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Kiritimati"]
+)
+def _zone(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     """A time zone of this process."""
     if not hasattr(time, "tzset"):
         pytest.skip("this system has no time zone of a process")
@@ -240,7 +286,9 @@ def test_any_text_is_read_as_a_wish(text: str) -> None:
 def test_a_dead_service_gets_ten_retries() -> None:
     """Five after time-outs; each success earns a fifth of a retry back, up to the maximum."""
     budget = Budget()
-    assert [budget.take(timed_out=False) for _ in range(12)] == [True] * 10 + [False] * 2
+    assert [budget.take(timed_out=False) for _ in range(12)] == [True] * 10 + [
+        False
+    ] * 2
     for _ in range(5):
         budget.succeeded()
     assert budget.take(timed_out=False)
@@ -283,7 +331,9 @@ def test_failures_that_are_far_apart_or_not_in_a_row_open_nothing() -> None:
         breaker.failed(second, breaker.admit(second))
     assert not breaker.is_open
     for second in range(4):
-        breaker.answered() if second == 2 else breaker.failed(100 + second, Admission(0.0))
+        breaker.answered() if second == 2 else breaker.failed(
+            100 + second, Admission(0.0)
+        )
     breaker.failed(104, Admission(0.0))
     assert not breaker.is_open
 
@@ -296,7 +346,8 @@ class Origin(RuleBasedStateMachine):
         self.now = 0.0
         self.breaker, self.budget = Breaker(), Budget()
         self.under_way: list[Admission] = []
-        self.row: list[float] = []  # the failures since the last answer, as far as they count
+        # The failures since the last answer, as far as they count.
+        self.row: list[float] = []
         self.closed_since: float | None = 0.0
         self.retries = self.successes = 0
 
@@ -366,7 +417,9 @@ class Origin(RuleBasedStateMachine):
     @invariant()
     def a_probe_comes_in_time(self) -> None:
         # Whatever happened, a service is never left alone for longer than the longest time.
-        if self.breaker.is_open and not any(admission.is_probe for admission in self.under_way):
+        if self.breaker.is_open and not any(
+            admission.is_probe for admission in self.under_way
+        ):
             later = self.breaker.admit(self.now + 120 * 1.2)
             assert later.is_probe
             self.breaker.dropped(later)

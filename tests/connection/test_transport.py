@@ -36,11 +36,18 @@ class Answers:
         body, more = b"", True
         while more:
             message = await receive()
-            body, more = body + message.get("body", b""), message.get("more_body", False)
+            body, more = (
+                body + message.get("body", b""),
+                message.get("more_body", False),
+            )
         listing = scope["path"].endswith("ListUserFunctions")
         if not listing:
             self.seen.append(
-                {"headers": dict(scope["headers"]), "body": json.loads(body), "path": scope["path"]}
+                {
+                    "headers": dict(scope["headers"]),
+                    "body": json.loads(body),
+                    "path": scope["path"],
+                }
             )
         status, headers = (200, {}) if listing else (self.status, self.headers)
         reply = b'[{"name": "F", "params": [{"name": "a"}]}]' if listing else self.body
@@ -79,14 +86,24 @@ def told(app: Answers, status: int, body: object = b"", **headers: str) -> None:
 def row(number: int, *values: Any) -> Any:
     """Return a case of a row of FAULTS.md."""
     return pytest.param(
-        *values, marks=pytest.mark.fault(number), id=f"{number}-{values[0]}-{len(repr(values))}"
+        *values,
+        marks=pytest.mark.fault(number),
+        id=f"{number}-{values[0]}-{len(repr(values))}",
     )
 
 
 @pytest.mark.parametrize(
     ("status", "body", "headers", "error", "said", "sent"),
     [
-        row(23, 400, {"error": "Args is missing"}, {}, jf.FunctionError, "Args is missing", 1),
+        row(
+            23,
+            400,
+            {"error": "Args is missing"},
+            {},
+            jf.FunctionError,
+            "Args is missing",
+            1,
+        ),
         row(
             24,
             401,
@@ -97,7 +114,15 @@ def row(number: int, *values: Any) -> Any:
             1,
         ),
         row(26, 403, "no", {}, jf.PermissionDeniedError, "not allowed", 1),
-        row(27, 404, {"error": "no function 'F'"}, {}, jf.NotFoundError, "no function 'F'", 1),
+        row(
+            27,
+            404,
+            {"error": "no function 'F'"},
+            {},
+            jf.NotFoundError,
+            "no function 'F'",
+            1,
+        ),
         row(
             27,
             404,
@@ -139,7 +164,15 @@ def row(number: int, *values: Any) -> Any:
         row(39, 503, "", {}, jf.ServerError, "503", 3),
         row(40, 504, "", {}, jf.DeadlineError, "may still be running", 1),
         row(45, 599, "", {}, jf.ServerError, "599", 2),
-        row(16, 307, "", {"location": "http://127.0.0.1:1/"}, jf.ProtocolError, "redirects", 1),
+        row(
+            16,
+            307,
+            "",
+            {"location": "http://127.0.0.1:1/"},
+            jf.ProtocolError,
+            "redirects",
+            1,
+        ),
         row(45, 418, "", {}, jf.ProtocolError, "418", 1),
         row(44, 204, b"", {}, jf.ProtocolError, "204", 1),
         row(45, 206, "[]", {}, jf.ProtocolError, "206", 1),
@@ -147,9 +180,33 @@ def row(number: int, *values: Any) -> Any:
         row(36, 429, "", {"retry_after": "-1"}, jf.RateLimitError, "in a minute", 3),
         row(36, 429, "", {"retry_after": "inf"}, jf.RateLimitError, "in a minute", 3),
         row(44, 200, " ", {}, jf.ProtocolError, "empty reply", 1),
-        row(43, 200, HTML, {"content_type": "text/html"}, jf.AuthenticationError, "login page", 1),
-        row(42, 200, {"error": "it failed", "body": "[1]"}, {}, jf.FunctionError, "it failed", 1),
-        row(48, 200, '{"error": null, "body": "[{\\"a\\": 1"', {}, jf.ProtocolError, "", 1),
+        row(
+            43,
+            200,
+            HTML,
+            {"content_type": "text/html"},
+            jf.AuthenticationError,
+            "login page",
+            1,
+        ),
+        row(
+            42,
+            200,
+            {"error": "it failed", "body": "[1]"},
+            {},
+            jf.FunctionError,
+            "it failed",
+            1,
+        ),
+        row(
+            48,
+            200,
+            '{"error": null, "body": "[{\\"a\\": 1"',
+            {},
+            jf.ProtocolError,
+            "",
+            1,
+        ),
     ],
 )
 def test_each_status_is_an_error_that_says_what_to_do(
@@ -209,7 +266,11 @@ def test_a_token_that_is_repeated_is_not_shown(
 ) -> None:
     """If a service repeats the token in an error, no part of it is in the error, its chain or traceback."""
     app, session = answers
-    told(app, status, body if status != 200 else {"error": f"bad token {CANARY}", "body": None})
+    told(
+        app,
+        status,
+        body if status != 200 else {"error": f"bad token {CANARY}", "body": None},
+    )
     with pytest.raises(jf.FuncsError) as caught:
         session.f(a="1")
     shown = (
@@ -225,7 +286,9 @@ def test_a_token_that_is_repeated_is_not_shown(
         chain = chain.__cause__ or chain.__context__
 
 
-def test_what_is_sent_is_what_the_service_takes(answers: tuple[Answers, Session]) -> None:
+def test_what_is_sent_is_what_the_service_takes(
+    answers: tuple[Answers, Session],
+) -> None:
     """A run is one POST with the bearer token, FunctionName, and Args as text."""
     app, session = answers
     told(app, 200, [])
@@ -262,7 +325,8 @@ def test_nobody_listening_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     with pytest.raises(
-        jf.ServiceConnectionError, match=rf"Cannot reach 127.0.0.1:{port}: Connection refused"
+        jf.ServiceConnectionError,
+        match=rf"Cannot reach 127.0.0.1:{port}: Connection refused",
     ):
         _ = jf.connect(f"http://127.0.0.1:{port}", token=CANARY).names
 
@@ -274,7 +338,9 @@ def test_a_synchronous_transport_will_do() -> None:
         def handle_request(self, request: httpx.Request) -> httpx.Response:
             return httpx.Response(200, json=[{"name": request.url.path}])
 
-    session = jf.connect("https://service.example", token="a-token-of-the-tests", transport=Sync())
+    session = jf.connect(
+        "https://service.example", token="a-token-of-the-tests", transport=Sync()
+    )
     assert session.names == ["/api/function/ListUserFunctions"]
 
 
@@ -283,7 +349,10 @@ def test_a_service_that_fails_is_left_alone_for_all_who_go_there() -> None:
     """After five failed runs nothing is sent, also not by another session, unless forced (FAULTS 100)."""
     app = Answers()
     with serving(app) as url:
-        session, other = jf.connect(url, token=CANARY), jf.connect(url, token="another-token")
+        session, other = (
+            jf.connect(url, token=CANARY),
+            jf.connect(url, token="another-token"),
+        )
         told(app, 500, "boom")
         assert session.names == other.names == ["F"]
         for _ in range(5):
@@ -322,7 +391,11 @@ def test_refusals_and_failed_functions_leave_no_service_alone(
 
 
 @pytest.mark.parametrize("retries", [-1, 3, "two", True, 1.5, None])
-def test_retries_are_a_small_number(answers: tuple[Answers, Session], retries: object) -> None:
+def test_retries_are_a_small_number(
+    answers: tuple[Answers, Session], retries: object
+) -> None:
     """Anything but a number from 0 to 2 is refused, with the value."""
-    with pytest.raises(jf.ArgumentError, match="retries takes a number from 0 to 2, not"):
+    with pytest.raises(
+        jf.ArgumentError, match="retries takes a number from 0 to 2, not"
+    ):
         answers[1].f.with_options(retries=retries)

@@ -34,8 +34,12 @@ CLASSES = [
 def test_the_drawn_tree_is_the_tree_of_the_classes() -> None:
     """The module's docstring lists every class below its base, and nothing else."""
     drawn = re.findall(r"^    [├└]── (\w+) {2,}\S", errors.__doc__ or "", re.MULTILINE)
-    assert sorted(drawn) == sorted(error.__name__ for error in CLASSES if error is not FuncsError)
-    assert all(error.__bases__[0] is FuncsError for error in CLASSES if error is not FuncsError)
+    assert sorted(drawn) == sorted(
+        error.__name__ for error in CLASSES if error is not FuncsError
+    )
+    assert all(
+        error.__bases__[0] is FuncsError for error in CLASSES if error is not FuncsError
+    )
     assert "    FuncsError\n" in (errors.__doc__ or "")
 
 
@@ -54,7 +58,9 @@ def test_each_error_is_public_and_says_what_it_is(error: type[FuncsError]) -> No
         (errors.DeadlineError, TimeoutError),
     ],
 )
-def test_an_error_that_python_has_a_word_for_is_caught_by_it(ours: type, builtin: type) -> None:
+def test_an_error_that_python_has_a_word_for_is_caught_by_it(
+    ours: type, builtin: type
+) -> None:
     """Code that knows nothing of this package still handles it."""
     assert issubclass(ours, builtin)
 
@@ -71,7 +77,9 @@ TEXTS = [
 
 
 @pytest.mark.parametrize(
-    ("what", "hint"), TEXTS, ids=["one line", "two", "hint", "huge", "control characters"]
+    ("what", "hint"),
+    TEXTS,
+    ids=["one line", "two", "hint", "huge", "control characters"],
 )
 @pytest.mark.parametrize("error", CLASSES)
 def test_an_error_shows_itself_in_one_to_three_inert_lines(
@@ -94,7 +102,11 @@ def test_no_text_makes_an_error_fail_to_show_itself(what: str, hint: str) -> Non
     (shown,) = FuncsError(what, hint)._render_traceback_()
     assert shown.startswith("FuncsError: ")
     assert len(lines := shown.split("\n")) <= 2
-    assert not {unicodedata.category(char) for char in "".join(lines)} & {"Cc", "Cf", "Cs"}
+    assert not {unicodedata.category(char) for char in "".join(lines)} & {
+        "Cc",
+        "Cf",
+        "Cs",
+    }
 
 
 @pytest.mark.parametrize("error", CLASSES)
@@ -110,7 +122,10 @@ def test_what_an_error_carries_survives_too() -> None:
     """The texts per field, and the time to wait."""
     argument = ArgumentError(hint="h", errors={"A": ["one.", "two."], "": ["both."]})
     assert argument.what == "one. two. both."
-    assert pickle.loads(pickle.dumps(argument)).errors == {"A": ["one.", "two."], "": ["both."]}
+    assert pickle.loads(pickle.dumps(argument)).errors == {
+        "A": ["one.", "two."],
+        "": ["both."],
+    }
     for error in (RateLimitError("w", "h"), ArgumentError("w", "h")):
         error.retry_after, error.refused, error.attempts = 2.5, True, 3
         copied = pickle.loads(pickle.dumps(error))

@@ -13,7 +13,9 @@ from jupyter_funcs.core.files import atomic_write_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="these limits are of POSIX")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="these limits are of POSIX"
+)
 
 SETUP = """
 import contextlib, functools, json, os, resource, signal, sys, time
@@ -284,14 +286,21 @@ def test_the_next_write_removes_what_a_killed_one_has_left(tmp_path: Path) -> No
     processes[1].kill()
     processes[1].communicate()
     atomic_write_text(path, "at last")
-    assert sorted(file.name for file in tmp_path.iterdir()) == [".other.aaaa.part", path.name]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        ".other.aaaa.part",
+        path.name,
+    ]
     assert path.read_text() == "at last"
 
 
 @pytest.mark.slow
 @pytest.mark.fault(154)
-@pytest.mark.skipif(sys.platform == "win32", reason="there a file that is open can't be replaced")
-def test_processes_that_write_one_file_at_once_remove_nothing_of_each_other(tmp_path: Path) -> None:
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="there a file that is open can't be replaced"
+)
+def test_processes_that_write_one_file_at_once_remove_nothing_of_each_other(
+    tmp_path: Path,
+) -> None:
     """Hundreds of writes by several of them all succeed."""
     path = tmp_path / "notes.toml"
     command = [sys.executable, "-c", WRITES, str(path), "goes on"]

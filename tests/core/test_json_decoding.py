@@ -114,7 +114,9 @@ OTHERS: dict[str, list[str | bytes]] = {
         "# one\n[1]",
     ],
     "more lines": ["a,b\n1,2\n", '["a\\\nb"]'],
-    "control characters": [f'["ab{chr(code)}c"]' for code in (*range(14), 0x1A, 0x1B, 0x1F)],
+    "control characters": [
+        f'["ab{chr(code)}c"]' for code in (*range(14), 0x1A, 0x1B, 0x1F)
+    ],
     "more control characters": ['{"ab\tc":1}', '["\0"]', "[NaN,\0]", '["\0",NaN]'],
     "seldom characters": [
         '"\x7f"',
@@ -145,15 +147,48 @@ OTHERS: dict[str, list[str | bytes]] = {
     ],
     "byte order marks": [
         _BOM + text
-        for text in ("[1]", ' \n{"a":1}', '"é"', "7", "", "[", "[1,,2]", "[NaN]", "\ufeff[1]")
+        for text in (
+            "[1]",
+            ' \n{"a":1}',
+            '"é"',
+            "7",
+            "",
+            "[",
+            "[1,,2]",
+            "[NaN]",
+            "\ufeff[1]",
+        )
     ],
-    "misplaced byte order marks": [f" {_BOM}[1]", f"[{_BOM}1]", f"[1{_BOM},2]", f"[1]{_BOM}"],
+    "misplaced byte order marks": [
+        f" {_BOM}[1]",
+        f"[{_BOM}1]",
+        f"[1{_BOM},2]",
+        f"[1]{_BOM}",
+    ],
     "broken UTF-8": [
         b'["%b"]' % part
         for part in (
-            *(b"\x80", b"\xc3\xa9\xa9", b"\xc0\xaf", b"\xc0\x80", b"\xe0\x80\xaf", b"\xe0\x9f\xbf"),
-            *(b"\xf0\x8f\xbf\xbf", b"\xf0\x80\x80\xa2", b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80"),
-            *(b"\xf8\x88\x80\x80\x80", b"\xfe", b"\xff", b"\xed\xa0\x80", b"\xed\xbf\xbf"),
+            *(
+                b"\x80",
+                b"\xc3\xa9\xa9",
+                b"\xc0\xaf",
+                b"\xc0\x80",
+                b"\xe0\x80\xaf",
+                b"\xe0\x9f\xbf",
+            ),
+            *(
+                b"\xf0\x8f\xbf\xbf",
+                b"\xf0\x80\x80\xa2",
+                b"\xf4\x90\x80\x80",
+                b"\xf5\x80\x80\x80",
+            ),
+            *(
+                b"\xf8\x88\x80\x80\x80",
+                b"\xfe",
+                b"\xff",
+                b"\xed\xa0\x80",
+                b"\xed\xbf\xbf",
+            ),
             *(
                 b"\xed\xa0\xbd\xed\xb8\x80",
                 b"\xe4",
@@ -179,7 +214,12 @@ OTHERS: dict[str, list[str | bytes]] = {
             for bits in (16, 32)
             for order in ("", "-le", "-be")
         ),
-        *(b"1\0", '["中"]'.encode("utf-16-be"), '"中"'.encode("utf-16-le"), b"\xff\xfe"),
+        *(
+            b"1\0",
+            '["中"]'.encode("utf-16-be"),
+            '"中"'.encode("utf-16-le"),
+            b"\xff\xfe",
+        ),
     ],
     "long integers": [
         "1" + "0" * 4299,
@@ -194,7 +234,10 @@ OTHERS: dict[str, list[str | bytes]] = {
         "[" + "8" * _DEEP + "]",
     ],
     "long fractions": ["0." + "1" * 5000, "1" * 300 + ".5", "1" * 400 + ".5"],
-    "exponents that make them small": ["1" + "0" * 400 + "e-400", "0." + "0" * 400 + "1e401"],
+    "exponents that make them small": [
+        "1" + "0" * 400 + "e-400",
+        "0." + "0" * 400 + "1e401",
+    ],
     "long texts": [
         '"' + "ab" * 5000 + '"',
         '"' + r"\u00e9\n" * 1000 + '"',
@@ -212,10 +255,15 @@ OTHERS: dict[str, list[str | bytes]] = {
         "[ " * _DEEP + " ]" * _DEEP,
         "[NaN," * _DEEP + "1" + "]" * _DEEP,
     ],
-    "too great a depth in the second row": ['[{"a":1},{"a":' + "[" * _DEEP + "]" * _DEEP + "}]"],
+    "too great a depth in the second row": [
+        '[{"a":1},{"a":' + "[" * _DEEP + "]" * _DEEP + "}]"
+    ],
 }
 TABLE: dict[str, bytes] = {
-    row_id(text): text.encode() for line in TEXTS.split("\n") for text in line.split(" ¦ ") if text
+    row_id(text): text.encode()
+    for line in TEXTS.split("\n")
+    for text in line.split(" ¦ ")
+    if text
 }
 TABLE |= {
     f"{name} {number}": text if isinstance(text, bytes) else text.encode()
@@ -242,7 +290,9 @@ def without_halves(value: Any, text: str) -> Any:
     """Replace the halves of surrogate pairs, which have no meaning, by U+FFFD."""
     if not re.search(r"\\u[dD][89a-fA-F]", text):
         return value
-    return json.loads(re.sub("[\ud800-\udfff]", "\ufffd", json.dumps(value, ensure_ascii=False)))
+    return json.loads(
+        re.sub("[\ud800-\udfff]", "\ufffd", json.dumps(value, ensure_ascii=False))
+    )
 
 
 @functools.cache
@@ -341,7 +391,9 @@ def assert_refused(found: Outcome, raw: bytes, expected: Reading, what: str) -> 
             assert str(expected.error) in found.error or expected.error.args == (
                 "a number that is too large",
             )
-        case json.JSONDecodeError() if at := re.search(r"at byte ([0-9,]+)", found.error):
+        case json.JSONDecodeError() if at := re.search(
+            r"at byte ([0-9,]+)", found.error
+        ):
             mark = 3 * raw.startswith(_BOM.encode())
             place = mark + len(expected.error.doc[: expected.error.pos].encode())
             assert int(at[1].replace(",", "")) in {place, len(raw)}
@@ -351,7 +403,8 @@ def plain(frame: pd.DataFrame) -> dict[str, list[Any]]:
     """Values by column, with None for every kind of missing value."""
     return {
         str(name): [
-            None if pd.api.types.is_scalar(value) and pd.isna(value) else value for value in column
+            None if pd.api.types.is_scalar(value) and pd.isna(value) else value
+            for value in column
         ]
         for name, column in frame.astype(object).items()
     }
@@ -362,7 +415,13 @@ def told(frame: pd.DataFrame) -> list[str]:
     dtypes = [str(dtype) for dtype in frame.dtypes]
     return [
         repr(part)
-        for part in (plain(frame), list(frame.index), type(frame.index), dtypes, frame.attrs)
+        for part in (
+            plain(frame),
+            list(frame.index),
+            type(frame.index),
+            dtypes,
+            frame.attrs,
+        )
     ]
 
 
@@ -387,10 +446,15 @@ def test_every_value_that_json_can_hold_comes_back_equal_and_of_the_same_type(
 
 
 def check_document(raw: bytes, *, strict: bool) -> None:
-    found, expected = outcome(lambda: decode(raw, what="listing", strict=strict)), reading(raw)
+    found, expected = (
+        outcome(lambda: decode(raw, what="listing", strict=strict)),
+        reading(raw),
+    )
     if is_refused(expected, strict=strict):
         assert_refused(found, raw, expected, "listing")
-        assert expected.error or any(words in found.error for words in expected.refused_if_strict)
+        assert expected.error or any(
+            words in found.error for words in expected.refused_if_strict
+        )
     else:
         assert_read(found, expected)
         assert repr(found.value) == repr(expected.value)
@@ -398,7 +462,9 @@ def check_document(raw: bytes, *, strict: bool) -> None:
 
 def check_characters(raw: bytes) -> None:
     """Characters are read as their bytes are."""
-    assert repr(outcome(lambda: decode(raw.decode()))) == repr(outcome(lambda: decode(raw)))
+    assert repr(outcome(lambda: decode(raw.decode()))) == repr(
+        outcome(lambda: decode(raw))
+    )
 
 
 @functools.cache
@@ -418,10 +484,14 @@ def check_reply(raw: bytes, *, strict: bool) -> None:
 def check_body(raw: bytes, *, strict: bool) -> None:
     """A text in a body is a reply if it opens like JSON, and kept otherwise."""
     body, expected = raw.decode(), reading(raw)
-    found = outcome(lambda: to_frame(json.dumps({"error": None, "body": body}), strict=strict))
+    found = outcome(
+        lambda: to_frame(json.dumps({"error": None, "body": body}), strict=strict)
+    )
     # Blanks of every kind: what opens like a table behind one that JSON lacks must not pass for a text.
     opens = body.removeprefix(_BOM).lstrip()[:1] in set('[{"')
-    no_json = expected.error is not None and not isinstance(expected.error, TooLongError)
+    no_json = expected.error is not None and not isinstance(
+        expected.error, TooLongError
+    )
     if not opens and (no_json or body.startswith(_BOM)):
         assert (found.error, found.warned) == ("", [])
         assert plain(found.value) == {"Result": [body]}
@@ -520,7 +590,9 @@ def test_a_long_run_of_blanks_does_not_hold_up_the_reading(
         reply = "".join(before) + " \n" * 200_000 + "".join(after)
         assert told(to_frame(reply)) == expected
         if "error" not in reply:
-            assert told(to_frame(json.dumps({"error": None, "body": reply}))) == expected
+            assert (
+                told(to_frame(json.dumps({"error": None, "body": reply}))) == expected
+            )
 
 
 LINES: dict[str, tuple[str, list[Any] | str]] = {
@@ -536,7 +608,10 @@ LINES: dict[str, tuple[str, list[Any] | str]] = {
         '1\n"x"\nnull\n[true]\n{"a":{}}\n',
         [1, "x", None, [True], {"a": {}}],
     ),
-    "two documents on a line": ('{"a":1}{"a":2}\n{"a":3}\n', "reply's line 1 continues"),
+    "two documents on a line": (
+        '{"a":1}{"a":2}\n{"a":3}\n',
+        "reply's line 1 continues",
+    ),
     "two documents on a line and a blank": (
         '{"a":1}\n{"a":2} {"a":3}\n',
         "reply's line 2 continues",
@@ -548,7 +623,10 @@ LINES: dict[str, tuple[str, list[Any] | str]] = {
     "the last line cut": ('{"a":1}\n{"a":', "reply's line 2 is cut short"),
     "a word on a line": ("1\n2\nend\n", "reply's line 3 is not JSON at byte 0"),
     "a form feed on a line": ("1\n\f\n2\n", "reply's line 2 is not JSON at byte 0"),
-    "a line nested too deeply": ("1\n" + "[" * 100_000, "reply's line 2 is nested too deeply"),
+    "a line nested too deeply": (
+        "1\n" + "[" * 100_000,
+        "reply's line 2 is nested too deeply",
+    ),
     "a number too large on a line": (
         "1\n[1e999]\n",
         "reply's line 2 contains a number that is too large",
@@ -572,7 +650,9 @@ def test_lines_are_documents_one_each_or_a_named_error(
         assert expected.lower() in found[0].error.lower()
         assert in_frame.error == found[0].error
     else:
-        assert [json.loads(line) for line in text.split("\n") if line.strip()] == expected
+        assert [
+            json.loads(line) for line in text.split("\n") if line.strip()
+        ] == expected
         assert found[0] == Outcome(expected, "", [])
         assert told(in_frame.value)[:-1] == told(to_frame(json.dumps(expected)))[:-1]
         assert in_frame.value.attrs["funcs"]["shape"] == "lines"
@@ -585,4 +665,7 @@ def test_what_is_odd_in_many_lines_is_told_once() -> None:
     assert len(found.warned) == 2
     assert "reply's line 1" in found.warned[0].lower()
     assert "reply's line 2" in found.warned[1].lower()
-    assert "reply's line 1" in outcome(lambda: decode_lines(text, strict=True)).error.lower()
+    assert (
+        "reply's line 1"
+        in outcome(lambda: decode_lines(text, strict=True)).error.lower()
+    )

@@ -57,7 +57,15 @@ LINES: dict[str, list[str]] = {
     "x a=1 # don't [": ["x", "a=1"],
     "x; #": ["x;"],
     "# x": [],
-    "x a=b#c d=# #e '# f' g=[# h] \\#": ["x", "a=b#c", "d=#", "#e", "'# f'", "g=[# h]", "\\#"],
+    "x a=b#c d=# #e '# f' g=[# h] \\#": [
+        "x",
+        "a=b#c",
+        "d=#",
+        "#e",
+        "'# f'",
+        "g=[# h]",
+        "\\#",
+    ],
     "x a=C:\\dir\\'n'": ["x", "a=C:\\dir\\'n'"],
 }
 
@@ -95,7 +103,9 @@ def test_an_unclosed_quote_or_bracket_is_shown_with_a_caret(
     line: str, what: str, shown: str, caret: str
 ) -> None:
     """A caret points to it (FAULTS 88) in a short piece of the line, at the column where it is displayed."""
-    with pytest.raises(ArgumentError, match=f"The {what} at the caret is not closed") as caught:
+    with pytest.raises(
+        ArgumentError, match=f"The {what} at the caret is not closed"
+    ) as caught:
         split_line(line)
     assert caught.value.lines[1:] == [shown, caret]
     assert len(caught.value.what) < 100
@@ -210,7 +220,9 @@ def test_a_value_of_a_line_is_read_without_its_quotes(text: str, value: Any) -> 
         assert read_word(text, {"name": "expanded"}) == value
 
 
-@pytest.mark.parametrize("given", ['{"a b": {"c": [1, "d = {"]}}', "{}", '{"a": "\\""}'])
+@pytest.mark.parametrize(
+    "given", ['{"a b": {"c": [1, "d = {"]}}', "{}", '{"a": "\\""}']
+)
 def test_a_json_object_is_one_value(given: str) -> None:
     """With its quotes and spaces; what only begins like one is read as before."""
     assert split_line(f"f a={given} b=c") == ["f", f"a={given}", "b=c"]
@@ -252,7 +264,8 @@ def arguments_of(line: str) -> tuple[str, list[tuple[str, Any]]]:
     name, arguments = name_and_arguments(split_line(line))
     parted = [match for match in map(NAME_AND_VALUE.fullmatch, arguments) if match]
     return name, [
-        (unquoted(one["name"]), read_word(one["value"], {"name": "expanded"})) for one in parted
+        (unquoted(one["name"]), read_word(one["value"], {"name": "expanded"}))
+        for one in parted
     ]
 
 
@@ -265,7 +278,9 @@ def test_an_argument_may_stand_in_quotes_as_a_whole(
 
 
 @given(st.text(st.characters(exclude_characters="="), min_size=1), st.text())
-def test_an_argument_that_is_quoted_for_a_shell_is_read_as_one(name: str, value: str) -> None:
+def test_an_argument_that_is_quoted_for_a_shell_is_read_as_one(
+    name: str, value: str
+) -> None:
     """Its value is the text; lists, variables and quotes within it are read as elsewhere."""
     assume(not re.match(r"[\[$'\"‘’“”]", value))
     assert arguments_of(f"f {in_quotes(f'{name}={value}')}") == ("f", [(name, value)])
@@ -288,7 +303,9 @@ def test_quoted_values_come_back_as_they_were(values: list[str]) -> None:
     """Text in double quotes is one value, whatever it contains."""
     escaped = [value.replace("\\", "\\\\") for value in values]
     line = " ".join(f'k="{value}"' for value in escaped)
-    assert [read_word(word.removeprefix("k="), {}) for word in split_line(line)] == values
+    assert [
+        read_word(word.removeprefix("k="), {}) for word in split_line(line)
+    ] == values
 
 
 VALUES: dict[str, Any] = {
@@ -388,7 +405,10 @@ def test_any_value_is_read_or_refused(text: str) -> None:
 BODIES: dict[str, dict[str, Any]] = {
     "": {},
     "\n\n": {},
-    "Symbol: BKQU\nPanelName: Card Spend\n": {"Symbol": "BKQU", "PanelName": "Card Spend"},
+    "Symbol: BKQU\nPanelName: Card Spend\n": {
+        "Symbol": "BKQU",
+        "PanelName": "Card Spend",
+    },
     "  Symbol :  BKQU US  \r\n# a comment: x\n\n  # another\nNote: a # b": {
         "Symbol": "BKQU US",
         "Note": "a # b",
@@ -421,7 +441,9 @@ BODIES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     ("body", "values"), BODIES.items(), ids=[body or "nothing" for body in BODIES]
 )
-def test_a_body_is_a_line_an_argument_or_one_object(body: str, values: dict[str, Any]) -> None:
+def test_a_body_is_a_line_an_argument_or_one_object(
+    body: str, values: dict[str, Any]
+) -> None:
     """Values in lines are read as on a line; JSON is taken as it is."""
     assert read_body(body, {"symbol": "BKQU"}) == values
 
@@ -444,7 +466,10 @@ def test_a_body_is_a_line_an_argument_or_one_object(body: str, values: dict[str,
         ('{"a": ["b"}', "a ] is missing before the caret"),
         ('{"a": [{"b": 1]}', "a } is missing before the caret"),
         ('{"a": "b}\n', 'a string is not closed.\n{"a": "b}\n'),
-        ('{"a": True}', "a value is text in double quotes, a number, true, false, null or a list"),
+        (
+            '{"a": True}',
+            "a value is text in double quotes, a number, true, false, null or a list",
+        ),
         ('{"a": 1} {"b": 2}', '{"a": 1} {"b": 2}\n         ^'),
         ('{"a": 1,\n}', "Line 3 of the cell isn't valid JSON: there is an extra comma"),
         ('\n{\n  "a": x\n}', "Line 4 of the cell isn't valid JSON"),
@@ -476,7 +501,8 @@ def test_a_body_that_cannot_be_read_says_where(body: str, words: str) -> None:
 
 @given(
     st.dictionaries(
-        st.text(), st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())
+        st.text(),
+        st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text()),
     )
 )
 def test_a_json_body_comes_back_as_it_was(values: dict[str, Any]) -> None:
@@ -493,7 +519,22 @@ def test_any_body_is_read_or_refused(body: str) -> None:
         assert error.what  # noqa: PT017  # either outcome is right
 
 
-HOSTILE = ["’", "”", "’a", "‘a’", "'a', ", "a,", " ", "[", "]", "' ", ",", "‘, ", "’]", "a=["]
+HOSTILE = [
+    "’",
+    "”",
+    "’a",
+    "‘a’",
+    "'a', ",
+    "a,",
+    " ",
+    "[",
+    "]",
+    "' ",
+    ",",
+    "‘, ",
+    "’]",
+    "a=[",
+]
 HOSTILE += ["[[", "],[", "[a,", "['a,", "[],"]  # lists of lists
 HOSTILE += ['\\"', '"\\",', '"\\"', '["\\"']
 
@@ -545,7 +586,8 @@ def test_a_path_is_read_as_it_is_typed(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["'it\\'s'", "[‘it\\’s’]", "‘it\\’s’", "['it\\'s', b]", "[['it\\'s'], ['b']]"]
+    "text",
+    ["'it\\'s'", "[‘it\\’s’]", "‘it\\’s’", "['it\\'s', b]", "[['it\\'s'], ['b']]"],
 )
 def test_an_escaped_apostrophe_is_an_apostrophe(text: str) -> None:
     """In single quotes, too, which a shell would end there."""
@@ -578,22 +620,29 @@ TEXTS = (
 def test_what_is_written_in_double_quotes_is_read_back(text: str) -> None:
     """On a line, and anywhere else."""
     word = in_double_quotes(text)
-    assert [read_word(found.removeprefix("k="), {}) for found in split_line(f"k={word}")] == [text]
+    assert [
+        read_word(found.removeprefix("k="), {}) for found in split_line(f"k={word}")
+    ] == [text]
     assert read_value(word, {}) == text
 
 
 @given(
     st.dictionaries(
-        st.sampled_from(["a", "b"]), TEXTS | st.lists(TEXTS, min_size=1) | st.lists(st.lists(TEXTS))
+        st.sampled_from(["a", "b"]),
+        TEXTS | st.lists(TEXTS, min_size=1) | st.lists(st.lists(TEXTS)),
     )
 )
-def test_a_magic_reads_back_the_values_that_it_was_made_from(args: dict[str, Any]) -> None:
+def test_a_magic_reads_back_the_values_that_it_was_made_from(
+    args: dict[str, Any],
+) -> None:
     """A line, or a cell of JSON where a line can't have the value."""
     shown = snippets.magic(RUN, args)
     if shown.startswith("%%"):
         assert read_body(shown.partition("\n")[2], {}) == args
         return
-    name, words = name_and_arguments(split_line(shown.removeprefix("df = %funcs call ")))
+    name, words = name_and_arguments(
+        split_line(shown.removeprefix("df = %funcs call "))
+    )
     found = [match for match in map(NAME_AND_VALUE.fullmatch, words) if match]
     read = {unquoted(match["name"]): read_word(match["value"], {}) for match in found}
     assert (name, read) == ("run", args)

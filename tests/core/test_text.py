@@ -42,7 +42,9 @@ ANY_TEXT = st.text(st.characters())  # lone surrogates too
         ("<b>$x$</b>", "<b>$x$</b>"),
     ],
 )
-def test_text_is_shown_with_nothing_that_a_terminal_obeys(text: str, shown: str) -> None:
+def test_text_is_shown_with_nothing_that_a_terminal_obeys(
+    text: str, shown: str
+) -> None:
     """Control, bidirectional, invisible and broken characters are shown as escapes."""
     assert inert(text) == shown
 
@@ -66,7 +68,14 @@ def test_no_character_that_is_shown_as_nothing_is_left() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["I \u2764\ufe0f it", "\u260e\ufe0e", "\u0915\u094d\u0937", "日本語", "a\u0301", "\xa0€"],
+    [
+        "I \u2764\ufe0f it",
+        "\u260e\ufe0e",
+        "\u0915\u094d\u0937",
+        "日本語",
+        "a\u0301",
+        "\xa0€",
+    ],
 )
 def test_what_is_seen_stays(text: str) -> None:
     """Letters of any script, combining marks, and an emoji's own variation selector."""
@@ -82,7 +91,13 @@ def test_layout_stays_where_it_may() -> None:
 def test_inert_text_is_one_line_that_can_be_printed(text: str) -> None:
     """Any text becomes one line of encodable characters; doing it twice changes nothing."""
     shown = inert(text)
-    assert not {unicodedata.category(char) for char in shown} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    assert not {unicodedata.category(char) for char in shown} & {
+        "Cc",
+        "Cf",
+        "Cs",
+        "Zl",
+        "Zp",
+    }
     shown.encode("utf-8")
     assert shown.splitlines() in ([shown], [])
     assert inert(shown) == shown
@@ -114,7 +129,17 @@ class Broken:
         ("", "''"),
         ("\x1b" * 100_000, "'" + "\\x1b" * 19 + "\\x1…'"),
     ],
-    ids=["text", "lines", "None", "number", "long", "broken", "huge", "empty", "control"],
+    ids=[
+        "text",
+        "lines",
+        "None",
+        "number",
+        "long",
+        "broken",
+        "huge",
+        "empty",
+        "control",
+    ],
 )
 def test_any_value_can_be_quoted_in_a_message(value: object, shown: str) -> None:
     """Even one whose `__str__` fails: a message about it must not."""
@@ -130,7 +155,9 @@ def test_any_value_can_be_quoted_in_a_message(value: object, shown: str) -> None
         (["a", "b", "c"], "and", "a, b and c"),
     ],
 )
-def test_names_are_joined_as_in_a_sentence(names: list[str], last: str, sentence: str) -> None:
+def test_names_are_joined_as_in_a_sentence(
+    names: list[str], last: str, sentence: str
+) -> None:
     """Commas, and a word before the last name; any iterable works."""
     assert listed(iter(names), last) == sentence
 
@@ -145,7 +172,9 @@ def test_names_are_joined_as_in_a_sentence(names: list[str], last: str, sentence
         ("  a ", "A"),
     ],
 )
-def test_spellings_that_differ_in_case_and_separators_are_one(one: str, other: str) -> None:
+def test_spellings_that_differ_in_case_and_separators_are_one(
+    one: str, other: str
+) -> None:
     """You don't need to know which separators the service uses."""
     assert folded(one) == folded(other) != ""
 
@@ -156,7 +185,14 @@ def test_plain_names_fold_as_all_others_do(text: str) -> None:
     assert folded(text) + "é" == folded(text + "é")
 
 
-NAMES = ["Get Panels", "Get Panel Daily", "Get Panel FQ", "Get KPIs", "Get Universe", "Symbol"]
+NAMES = [
+    "Get Panels",
+    "Get Panel Daily",
+    "Get Panel FQ",
+    "Get KPIs",
+    "Get Universe",
+    "Symbol",
+]
 
 
 NEAR = {
@@ -178,7 +214,11 @@ def test_at_most_three_names_are_suggested() -> None:
     """Nobody reads a longer list (FAULTS 87)."""
     many = [f"Get Panel {number}" for number in range(50)]
     assert len(nearest("Get Panel", many)) == 3
-    assert nearest("abcd", ["abce", "abcf", "zzzz", "abcg", "abch"]) == ["abch", "abcg", "abcf"]
+    assert nearest("abcd", ["abce", "abcf", "zzzz", "abcg", "abch"]) == [
+        "abch",
+        "abcg",
+        "abcf",
+    ]
     assert nearest("Get Panel", many, count=1) == nearest("Get Panel", many)[:1]
     assert did_you_mean("Get Panel", many).count("'") == 6
 
@@ -191,7 +231,9 @@ def test_a_suggestion_is_a_question_or_nothing() -> None:
 
 
 @given(ANY_TEXT, st.lists(ANY_TEXT, max_size=6))
-def test_what_is_suggested_is_always_a_candidate(name: str, candidates: list[str]) -> None:
+def test_what_is_suggested_is_always_a_candidate(
+    name: str, candidates: list[str]
+) -> None:
     """No name is invented or repeated."""
     near = nearest(name, candidates)
     assert set(near) <= set(candidates)
@@ -215,6 +257,8 @@ def test_a_name_of_a_megabyte_is_compared_by_its_begin() -> None:
         (12_345_678, "12.3 MB"),
     ],
 )
-def test_sizes_are_shown_in_the_unit_that_keeps_them_short(size: int, text: str) -> None:
+def test_sizes_are_shown_in_the_unit_that_keeps_them_short(
+    size: int, text: str
+) -> None:
     """Bytes, kB, MB, GB or TB, whichever is shortest."""
     assert size_text(size) == text

@@ -14,7 +14,10 @@ def leaks(text: str) -> list[str]:
     """Return the forms of the canary in a text: raw, base64, URL-encoded, or 12 letters in a row."""
     encoded = base64.b64encode(CANARY.encode()).decode().rstrip("=")
     # In base64 the letters depend on where among three the text begins; cut off what its neighbours change.
-    shifted = [base64.b64encode(b" " * shift + CANARY.encode()).decode()[4:-4] for shift in (1, 2)]
+    shifted = [
+        base64.b64encode(b" " * shift + CANARY.encode()).decode()[4:-4]
+        for shift in (1, 2)
+    ]
     whole = [encoded, *shifted, quote_plus(CANARY)]
     pieces = [CANARY[at : at + _PIECE] for at in range(len(CANARY) - _PIECE + 1)]
     return [form for form in (*whole, *pieces) if form in text]

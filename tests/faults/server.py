@@ -53,7 +53,9 @@ class Connection:
 
     def token(self) -> str:
         """Return the token of the last request."""
-        lines = (line.split(b": ", 1) for line in self.head.split(b"\r\n") if b": " in line)
+        lines = (
+            line.split(b": ", 1) for line in self.head.split(b"\r\n") if b": " in line
+        )
         return (
             next(value for name, value in lines if name.lower() == b"authorization")
             .decode()
@@ -75,7 +77,9 @@ class Connection:
 
     def reset(self) -> None:
         """Close with a reset instead of an end of the stream."""
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+        )
         self.socket.close()
 
     def hold(self) -> None:
@@ -97,7 +101,11 @@ class Connection:
 
 
 def reply(
-    body: bytes = ROWS, status: str = "200 OK", *, length: int | None = None, **headers: str
+    body: bytes = ROWS,
+    status: str = "200 OK",
+    *,
+    length: int | None = None,
+    **headers: str,
 ) -> Callable[[Connection], None]:
     """Answer a request with a complete reply."""
     lines = {
@@ -160,7 +168,9 @@ class Faulty:
 
 
 @contextlib.contextmanager
-def faulty(tls: ssl.SSLContext | None = None, otherwise: Act | None = None) -> Iterator[Faulty]:
+def faulty(
+    tls: ssl.SSLContext | None = None, otherwise: Act | None = None
+) -> Iterator[Faulty]:
     """Serve on a free port of this machine; all threads end with the block."""
     server = Faulty(otherwise=otherwise)
     threads: list[threading.Thread] = []
@@ -182,21 +192,30 @@ def faulty(tls: ssl.SSLContext | None = None, otherwise: Act | None = None) -> I
                 accepted, _ = listening.accept()
                 server.connections += 1
                 sockets.append(accepted)
-                act = server.script.pop(0) if server.script else server.otherwise or healthy
-                thread = threading.Thread(target=handle, args=(accepted, act), daemon=True)
+                act = (
+                    server.script.pop(0)
+                    if server.script
+                    else server.otherwise or healthy
+                )
+                thread = threading.Thread(
+                    target=handle, args=(accepted, act), daemon=True
+                )
                 threads.append(thread)
                 thread.start()
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.settimeout(0.05)
-        server.url = f"{'https' if tls else 'http'}://127.0.0.1:{listening.getsockname()[1]}"
+        server.url = (
+            f"{'https' if tls else 'http'}://127.0.0.1:{listening.getsockname()[1]}"
+        )
         accepting = threading.Thread(target=accept, args=(listening,), daemon=True)
         accepting.start()
         try:
             yield server
         finally:
             server.stopping.set()
-            with contextlib.suppress(OSError):  # on a system where it doesn't end the wait at once
+            # On a system where it doesn't end the wait at once.
+            with contextlib.suppress(OSError):
                 listening.shutdown(socket.SHUT_RDWR)
             accepting.join(60)
             for each in sockets:

@@ -88,12 +88,16 @@ def interrupted_once(begun: Callable[[], bool]) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def interrupt(session: Session, begun: Callable[[], bool] | None = None) -> KeyboardInterrupt:
+def interrupt(
+    session: Session, begun: Callable[[], bool] | None = None
+) -> KeyboardInterrupt:
     before, tasks_before = kept(), tasks()
     begun = begun or (lambda: tasks() > tasks_before)
     with interrupted_once(begun), pytest.raises(KeyboardInterrupt) as caught:
         session.f(a="1")
-    assert "Stopped waiting for F; the service may still finish it." in str(caught.value)
+    assert "Stopped waiting for F; the service may still finish it." in str(
+        caught.value
+    )
     assert not leaks(shown(caught.value))
     wait_until(lambda: tasks() <= tasks_before and kept().sockets <= before.sockets)
     assert kept().threads == before.threads
@@ -102,8 +106,12 @@ def interrupt(session: Session, begun: Callable[[], bool] | None = None) -> Keyb
 
 
 @pytest.mark.fault(96)
-@pytest.mark.parametrize("act", [Connection.hold, dripping], ids=["no reply", "a reply that drips"])
-def test_an_interrupt_while_a_reply_is_read_closes_the_connection(server: Faulty, act: Act) -> None:
+@pytest.mark.parametrize(
+    "act", [Connection.hold, dripping], ids=["no reply", "a reply that drips"]
+)
+def test_an_interrupt_while_a_reply_is_read_closes_the_connection(
+    server: Faulty, act: Act
+) -> None:
     """The service sees the disconnect, the run is sent once, and the next one works."""
     session = listed(server)
     watched = Watched(act)
@@ -165,7 +173,8 @@ def test_a_wait_looks_up_where_an_interrupt_cannot_wake_it(
 
 
 WHOLE = (
-    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(ROWS)
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    % len(ROWS)
     + ROWS
 )
 
@@ -196,7 +205,8 @@ class Late:
         connection.request()
         self.go.wait(60)
         with contextlib.suppress(OSError):
-            for _ in range(3):  # the first may be taken by a socket that is closed at the other end
+            # The first may be taken by a socket that is closed at the other end.
+            for _ in range(3):
                 connection.send(WHOLE)
                 time.sleep(0.01)
         self.sent.set()
@@ -225,7 +235,10 @@ def test_a_reply_that_comes_after_a_cancel_changes_nothing(
         wait_until(lambda: len(server.requests) == 1)
         page.ask("cancel")
         wait_until(lambda: state(panel)["state"] == "cancelled")
-        assert state(panel)["error"]["what"] == "Cancelled. The service may still finish the run."
+        assert (
+            state(panel)["error"]["what"]
+            == "Cancelled. The service may still finish the run."
+        )
     assert watched.closed.wait(60)
     late.go.set()
     assert late.sent.wait(60)
@@ -315,7 +328,9 @@ def test_a_run_that_ends_as_the_next_begins_is_not_shown(server: Faulty) -> None
 
 
 @pytest.mark.fault(100)
-def test_two_panels_of_one_profile_have_forms_of_their_own_and_one_budget(server: Faulty) -> None:
+def test_two_panels_of_one_profile_have_forms_of_their_own_and_one_budget(
+    server: Faulty,
+) -> None:
     """Forms, runs and cancels are separate; requests to a failing service are paused for both."""
     session = listed(server)
     one, other = session.panel("F", a="one"), session.panel("F", a="other")
@@ -341,7 +356,9 @@ def test_two_panels_of_one_profile_have_forms_of_their_own_and_one_budget(server
     one.result(60)
     assert health.budget.left == left - 5 + 1
     for _ in range(health.breaker.max_failures):
-        health.breaker.failed(background.background_loop().time(), health.breaker.admit(0.0))
+        health.breaker.failed(
+            background.background_loop().time(), health.breaker.admit(0.0)
+        )
     for panel in (one, other):
         panel.run()
         with pytest.raises(jf.CircuitOpenError):
@@ -361,7 +378,9 @@ panel
 
 
 @pytest.mark.fault(101)
-def test_a_kernel_that_restarts_or_is_killed_during_a_run_leaves_nothing(server: Faulty) -> None:
+def test_a_kernel_that_restarts_or_is_killed_during_a_run_leaves_nothing(
+    server: Faulty,
+) -> None:
     """The connection closes, the process ends, and the notebook says how to get the panel back."""
     manager = KernelManager()
     manager.start_kernel()
@@ -404,7 +423,9 @@ def run_cell(manager: KernelManager, program: str) -> str:
     return "".join(shown)
 
 
-def test_an_interrupt_that_python_reports_as_a_lock_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_that_python_reports_as_a_lock_is_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Between two steps of a condition's wait, an interrupt becomes a RuntimeError (seen once in 10,000 interrupts)."""
 
     def interrupted(*_: object) -> None:

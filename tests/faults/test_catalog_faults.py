@@ -31,10 +31,15 @@ class Service:
     def __call__(self, request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
             return httpx.Response(
-                200, json=[{"name": name, "params": of} for name, of in self.functions.items()]
+                200,
+                json=[
+                    {"name": name, "params": of} for name, of in self.functions.items()
+                ],
             )
         self.runs.append(json.loads(request.content))
-        return httpx.Response(200, json=[{"A": "a1", "B": "b1"}, {"A": "a2", "B": "b2"}])
+        return httpx.Response(
+            200, json=[{"A": "a1", "B": "b1"}, {"A": "a2", "B": "b2"}]
+        )
 
     def session(self) -> Session:
         return jf.connect(
@@ -106,10 +111,18 @@ def test_functions_that_list_each_others_values_are_asked_a_few_times() -> None:
         ],
         **{
             "List A": [
-                one("B", "[Required] Use function 'List B' to get the list of B.", required=True)
+                one(
+                    "B",
+                    "[Required] Use function 'List B' to get the list of B.",
+                    required=True,
+                )
             ],
             "List B": [
-                one("A", "[Required] Use function 'List A' to get the list of A.", required=True)
+                one(
+                    "A",
+                    "[Required] Use function 'List A' to get the list of A.",
+                    required=True,
+                )
             ],
         },
     )
@@ -122,7 +135,10 @@ def test_functions_that_list_each_others_values_are_asked_a_few_times() -> None:
         panel.form["B"] = value.replace("a", "b")
         wait_until(
             lambda: (
-                not any(source.asking for source in panel._state.chosen.inputs._sources.values())
+                not any(
+                    source.asking
+                    for source in panel._state.chosen.inputs._sources.values()
+                )
             )
         )
     assert (panel.form["A"], panel.form["B"]) == ("a2", "b2")
@@ -140,7 +156,12 @@ def many() -> Iterator[tuple[Service, Session]]:
     service = Service(
         F=[
             one("Choice", "", required=True, schema={"enum": MANY}),
-            one("Items", "List of items.", 4, schema={"type": "array", "items": {"enum": MANY}}),
+            one(
+                "Items",
+                "List of items.",
+                4,
+                schema={"type": "array", "items": {"enum": MANY}},
+            ),
         ]
     )
     session = service.session()
@@ -159,7 +180,9 @@ def test_ten_thousand_options_are_searched_and_a_page_of_them_is_sent(
     panel = session.panel("F")
     page = Page(panel)
     assert len(panel._view) + len(panel._values) < 60_000
-    listed = page.ask("options", field="Choice", query="option 099", grouped=False, **{"from": 0})
+    listed = page.ask(
+        "options", field="Choice", query="option 099", grouped=False, **{"from": 0}
+    )
     assert listed["total"] == sum("099" in option for option in MANY)
     assert len(json.dumps(listed)) < 60_000
     assert "Option 09900" in json.dumps(listed)
@@ -170,7 +193,10 @@ def test_ten_thousand_options_are_searched_and_a_page_of_them_is_sent(
     assert panel.form.args == {"Choice": "Option 09999", "Items": ["Option 00007"]}
     panel.run()
     panel.result(60)
-    assert service.runs[-1]["Args"] == {"Choice": "Option 09999", "Items": ["Option 00007"]}
+    assert service.runs[-1]["Args"] == {
+        "Choice": "Option 09999",
+        "Items": ["Option 00007"],
+    }
     panel.close()
 
 
@@ -201,14 +227,21 @@ def test_a_wrong_one_of_ten_thousand_options_is_said_in_a_line(
         ),
         (
             one(
-                "n", "Defaults to 500.", 1, schema={"type": "integer", "minimum": 1, "maximum": 10}
+                "n",
+                "Defaults to 500.",
+                1,
+                schema={"type": "integer", "minimum": 1, "maximum": 10},
             ),
             "500",
             7,
             "7",
         ),
         (
-            one("date", "Defaults to 'soon'.", schema={"type": "string", "format": "date"}),
+            one(
+                "date",
+                "Defaults to 'soon'.",
+                schema={"type": "string", "format": "date"},
+            ),
             "soon",
             DAY,
             DAY,

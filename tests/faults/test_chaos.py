@@ -59,7 +59,9 @@ def tell(figures: str) -> None:
 def rows(argument: str) -> bytes:
     """Return the reply for an argument, different for each argument."""
     number = int(argument)
-    table = [{"n": number, "square": number * number, "text": f"é{number}"} for _ in range(3)]
+    table = [
+        {"n": number, "square": number * number, "text": f"é{number}"} for _ in range(3)
+    ]
     return json.dumps({"error": None, "body": json.dumps(table)}).encode()
 
 
@@ -152,7 +154,11 @@ class Chaotic:
                 return
             with self.lock:
                 self.runs += 1
-                fault = self.drawn.choice(BROKEN) if self.drawn.random() < self.part else None
+                fault = (
+                    self.drawn.choice(BROKEN)
+                    if self.drawn.random() < self.part
+                    else None
+                )
                 self.faults[getattr(fault, "__name__", "none")] += 1
             body = rows(connection.argument())
             if fault is None:
@@ -201,7 +207,9 @@ def test_runs_among_faults_give_exact_data_or_a_named_error(
         for done in [pool.submit(run, number) for number in range(RUNS)]:
             done.result(600)
     session.close()
-    tell(f"{RUNS} runs, {chaos.runs} requests: {dict(outcomes)}; faults: {dict(chaos.faults)}")
+    tell(
+        f"{RUNS} runs, {chaos.runs} requests: {dict(outcomes)}; faults: {dict(chaos.faults)}"
+    )
     assert sum(outcomes.values()) == RUNS
     assert not leaked
     assert outcomes["FuncsError"] == 0  # every class has a name of its own
@@ -220,10 +228,15 @@ def test_many_threads_get_each_its_own_rows() -> None:
 
         def use(first: int) -> None:
             numbers = map(str, range(first, first + RUNS_A_THREAD))
-            wrong.extend(number for number in numbers if not is_exact(session.f(a=number), number))
+            wrong.extend(
+                number
+                for number in numbers
+                if not is_exact(session.f(a=number), number)
+            )
 
         threads = [
-            threading.Thread(target=use, args=(at * RUNS_A_THREAD,)) for at in range(MANY_THREADS)
+            threading.Thread(target=use, args=(at * RUNS_A_THREAD,))
+            for at in range(MANY_THREADS)
         ]
         for thread in threads:
             thread.start()
@@ -278,7 +291,9 @@ def test_interrupts_at_any_moment_end_the_wait_and_leave_nothing() -> None:
                 and threading.active_count() <= threads + 2
             )
         )
-        tell(f"{INTERRUPTS} interrupts, {interrupted} of them while a run was waited for")
+        tell(
+            f"{INTERRUPTS} interrupts, {interrupted} of them while a run was waited for"
+        )
         assert interrupted >= INTERRUPTS // 4
         session.close()
         assert is_exact(session.f(a="5"), "5")
@@ -293,7 +308,9 @@ def test_many_runs_keep_nothing() -> None:
     async def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
             return httpx.Response(200, content=LISTING)
-        return httpx.Response(200, content=rows(json.loads(request.content)["Args"]["a"]))
+        return httpx.Response(
+            200, content=rows(json.loads(request.content)["Args"]["a"])
+        )
 
     session = jf.connect(
         "https://service.example", token=CANARY, transport=httpx.MockTransport(answer)
@@ -306,7 +323,11 @@ def test_many_runs_keep_nothing() -> None:
 
     use(2_000)  # allocators and caches have grown to their size
     gc.collect()
-    memory, threads, files = process.memory_info().rss, threading.active_count(), open_files()
+    memory, threads, files = (
+        process.memory_info().rss,
+        threading.active_count(),
+        open_files(),
+    )
     use(SOAK)
     gc.collect()
     grown = process.memory_info().rss - memory
@@ -314,7 +335,9 @@ def test_many_runs_keep_nothing() -> None:
     assert grown <= 5 * 2**20
     wait_until(
         lambda: (
-            threading.active_count() <= threads and open_files() <= files and tasks() <= at_first
+            threading.active_count() <= threads
+            and open_files() <= files
+            and tasks() <= at_first
         )
     )
 
@@ -326,7 +349,9 @@ def test_a_service_that_is_down_gets_few_requests() -> None:
         assert session.names == ["F"]
         session.close()
         server.otherwise = answer_503
-        outcomes = Counter(type(error_of(session, number)).__name__ for number in range(200))
+        outcomes = Counter(
+            type(error_of(session, number)).__name__ for number in range(200)
+        )
         assert set(outcomes) == {"ServerError", "CircuitOpenError"}
         assert outcomes["ServerError"] == retries.Breaker.max_failures
         assert server.connections <= 1 + 5 * 3
@@ -373,7 +398,14 @@ def test_a_service_that_is_killed_at_any_moment_loses_nothing_that_was_committed
     from tests.service.server.test_serving import Served  # as above
 
     environment = os.environ | {"FUNCS_STATE_DIR": str(tmp_path)}
-    command = [sys.executable, "-m", "jupyter_funcs.cli.main", "token", "--user", "guest"]
+    command = [
+        sys.executable,
+        "-m",
+        "jupyter_funcs.cli.main",
+        "token",
+        "--user",
+        "guest",
+    ]
     token = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=True, timeout=60
     )
@@ -398,7 +430,9 @@ def test_a_service_that_is_killed_at_any_moment_loses_nothing_that_was_committed
             with contextlib.closing(
                 sqlite3.connect(tmp_path / "demo" / "accounts.sqlite")
             ) as accounts:
-                assert accounts.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+                assert accounts.execute("PRAGMA integrity_check").fetchall() == [
+                    ("ok",)
+                ]
             if kill == KILLS:
                 break
             arguments = [

@@ -46,7 +46,9 @@ class Case(NamedTuple):
 PAGE = b"<html><title>Sign in</title><script>alert(1)</script></html>"
 CASES = {
     "conn": Case(
-        [broken(Connection.reset)] * 3, jf.ServiceConnectionError, "broke before the reply"
+        [broken(Connection.reset)] * 3,
+        jf.ServiceConnectionError,
+        "broke before the reply",
     ),
     "timeout": Case(
         [broken(Connection.hold)] * 3,
@@ -59,7 +61,9 @@ CASES = {
         "does not accept the token: who?",
     ),
     "login page": Case(
-        [reply(PAGE, Content_Type="text/html")], jf.AuthenticationError, "Is it a login page?"
+        [reply(PAGE, Content_Type="text/html")],
+        jf.AuthenticationError,
+        "Is it a login page?",
     ),
     "forbidden": Case(
         [reply(b'{"error": "no"}', "403 No")],
@@ -69,22 +73,32 @@ CASES = {
     # The catalog is listed again, to say what has become of the function.
     "notfound": Case([reply(b'{"error": "no F"}', "404 No")], jf.NotFoundError, "no F"),
     "limited": Case(
-        [reply(b"{}", "429 Busy", Retry_After="90")], jf.RateLimitError, "Try again in 90 s."
+        [reply(b"{}", "429 Busy", Retry_After="90")],
+        jf.RateLimitError,
+        "Try again in 90 s.",
     ),
     "service": Case(
         [reply(b'{"error": "it <b>failed</b>"}')], jf.FunctionError, "it <b>failed</b>"
     ),
     "server": Case(
-        [reply(b'{"error": "boom"}', "500 Bad")], jf.ServerError, "The service failed (500): boom"
+        [reply(b'{"error": "boom"}', "500 Bad")],
+        jf.ServerError,
+        "The service failed (500): boom",
     ),
     "protocol": Case([reply(ROWS[:-9])], jf.ProtocolError, ""),
     "no http": Case(
-        [raw(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")], jf.ProtocolError, "did not answer in HTTP"
+        [raw(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")],
+        jf.ProtocolError,
+        "did not answer in HTTP",
     ),
     "toolarge": Case(
-        [reply(ROWS.ljust(5000))], jf.ReplyTooLargeError, "larger than max_bytes = 4,096"
+        [reply(ROWS.ljust(5000))],
+        jf.ReplyTooLargeError,
+        "larger than max_bytes = 4,096",
     ),
-    "open": Case([], jf.CircuitOpenError, "failed 5 times in a row, so requests are paused."),
+    "open": Case(
+        [], jf.CircuitOpenError, "failed 5 times in a row, so requests are paused."
+    ),
     "cancelled": Case(
         [broken(Connection.hold)],
         jf.RunCancelledError,
@@ -176,4 +190,7 @@ def test_the_cases_are_all_the_classes() -> None:
         for each in vars(errors).values()
         if isinstance(each, type) and issubclass(each, jf.FuncsError)
     }
-    assert classes - {case.error for case in CASES.values()} == {jf.FuncsError, jf.ConfigError}
+    assert classes - {case.error for case in CASES.values()} == {
+        jf.FuncsError,
+        jf.ConfigError,
+    }

@@ -56,11 +56,15 @@ class Uses:
     def __init__(self) -> None:
         self.lanes = Lanes(Client)  # type: ignore[arg-type]  # all of a client that lanes use
 
-    async def begin(self, number: int) -> list[tuple[asyncio.Task[None], Client, asyncio.Event]]:
+    async def begin(
+        self, number: int
+    ) -> list[tuple[asyncio.Task[None], Client, asyncio.Event]]:
         begun = [await self._begin() for _ in range(number)]
         return [(task, got.result(), end) for task, got, end in begun if got.done()]
 
-    async def _begin(self) -> tuple[asyncio.Task[None], asyncio.Future[Client], asyncio.Event]:
+    async def _begin(
+        self,
+    ) -> tuple[asyncio.Task[None], asyncio.Future[Client], asyncio.Event]:
         got: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         end = asyncio.Event()
 
@@ -162,7 +166,9 @@ async def _fail() -> None:
     raise OSError
 
 
-def test_who_stops_waiting_for_a_place_takes_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_stops_waiting_for_a_place_takes_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A wait for a place is cancelled, before and after one is free; no place is lost."""
     monkeypatch.setattr(http, "_LANES", 1)
 
@@ -173,7 +179,8 @@ def test_who_stops_waiting_for_a_place_takes_none(monkeypatch: pytest.MonkeyPatc
         waiting, other = uses.tasks[-2:]
         waiting.cancel()
         await settled(waiting)
-        held[0][2].set()  # its place goes to the other, which is cancelled at the same moment
+        # Its place goes to the other, which is cancelled at the same moment.
+        held[0][2].set()
         other.cancel()
         await settled(other, held[0][0])
         for _, _, end in held:
@@ -195,7 +202,9 @@ def test_a_session_that_is_closed_during_a_run_sends_it_once(server: Faulty) -> 
     def late(connection: Connection) -> None:
         connection.request()
         go.wait(60)
-        connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(ROWS) + ROWS)
+        connection.send(
+            b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(ROWS) + ROWS
+        )
         connection.hold()
         gone.set()
 
@@ -269,7 +278,9 @@ def test_a_probe_that_is_cancelled_is_no_failure_and_the_next_run_is_the_probe(
         pytest.param(jf.AuthenticationError("no token"), id="no token"),
     ],
 )
-def test_a_probe_that_is_not_sent_lets_the_next_run_be_it(server: Faulty, error: Exception) -> None:
+def test_a_probe_that_is_not_sent_lets_the_next_run_be_it(
+    server: Faulty, error: Exception
+) -> None:
     """If the token source raises, nobody waits for the probe."""
     sources: list[Exception] = []
 
@@ -315,7 +326,9 @@ def test_a_deadline_counts_as_a_failure_and_a_cancel_does_not(server: Faulty) ->
     session.close()
 
 
-def test_a_deadline_before_anything_is_sent_says_so_and_counts_for_nothing(server: Faulty) -> None:
+def test_a_deadline_before_anything_is_sent_says_so_and_counts_for_nothing(
+    server: Faulty,
+) -> None:
     """A token source that doesn't answer isn't a failure of the service."""
     stop = threading.Event()
     hangs: list[bool] = []
@@ -330,7 +343,8 @@ def test_a_deadline_before_anything_is_sent_says_so_and_counts_for_nothing(serve
     server.tell()
     for _ in range(5):
         with pytest.raises(
-            jf.DeadlineError, match=r"F was not sent within 0.05 s: no token was available"
+            jf.DeadlineError,
+            match=r"F was not sent within 0.05 s: no token was available",
         ) as caught:
             session.f.with_options(timeout=0.05)(a="1")
         assert len(caught.value.lines) == 2
@@ -424,7 +438,11 @@ def test_a_token_is_renewed_once_whatever_comes_between(server: Faulty) -> None:
     server.tell(refused, busy, refused, refused, refused)
     with pytest.raises(jf.AuthenticationError) as caught:
         renewing.f(a="1")
-    assert [token_of(request) for request in server.requests] == ["token-1", "token-2", "token-3"]
+    assert [token_of(request) for request in server.requests] == [
+        "token-1",
+        "token-2",
+        "token-3",
+    ]
     assert caught.value.attempts == 2
     renewing.close()
 
@@ -452,7 +470,9 @@ def test_a_login_page_asks_for_no_new_token(server: Faulty) -> None:
         pytest.param(reply(b"{}", "429 Busy"), id="429"),
     ],
 )
-def test_a_login_is_sent_once(server: Faulty, act: Callable[[Connection], None]) -> None:
+def test_a_login_is_sent_once(
+    server: Faulty, act: Callable[[Connection], None]
+) -> None:
     """Repeating a password could lock the account."""
     server.tell(*[act] * 3)
     session = jf.connect(server.url, token=lambda: CANARY)  # listed at the first use
@@ -460,7 +480,9 @@ def test_a_login_is_sent_once(server: Faulty, act: Callable[[Connection], None])
     from jupyter_funcs.connection.secrets import Hidden  # only here
 
     with pytest.raises(jf.FuncsError):
-        background.run(transport.login("someone@example.com", Hidden("a-password-of-the-tests")))
+        background.run(
+            transport.login("someone@example.com", Hidden("a-password-of-the-tests"))
+        )
     assert len(server.requests) == 1
     session.close()
 
@@ -495,11 +517,15 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     with echoing() as server:
         command = [sys.executable, "-W", "ignore", "-c", program, server.url]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=60, check=False
+        )
     assert done.returncode == 11, done.stderr
 
 
-def test_a_late_interrupt_finds_no_run_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_interrupt_finds_no_run_that_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """An interrupt just as the run is handed to the loop still cancels it."""
     before = tasks()
     with faulty() as server:

@@ -50,7 +50,10 @@ def service(connection: Connection) -> None:
         head = connection.request()
         rows = ROWS if b"fails" not in connection.body else None
         body = json.dumps(
-            {"error": None if rows else f"It fails: {HOSTILE}", "body": json.dumps(rows)}
+            {
+                "error": None if rows else f"It fails: {HOSTILE}",
+                "body": json.dumps(rows),
+            }
         ).encode()
         body = LISTING if b"ListUserFunctions" in head else body
         connection.send(
@@ -90,7 +93,10 @@ def shown(shell: InteractiveShell, value: Any) -> dict[str, str]:
 def test_reprs_are_inert(function: RemoteFunction) -> None:
     """Those of Job, of a failed one and of a sweep, of Form and Run, of the function and its session (FAULTS 125)."""
     argument = {function.fields[0].name: HOSTILE}
-    job, failed = function.submit(**argument), function.submit(**{function.fields[0].name: "fails"})
+    job, failed = (
+        function.submit(**argument),
+        function.submit(**{function.fields[0].name: "fails"}),
+    )
     assert len(job.result()) == 3
     with pytest.raises(jf.FunctionError):
         failed.result()
@@ -99,7 +105,16 @@ def test_reprs_are_inert(function: RemoteFunction) -> None:
     session = function.session
     form = jf.Form(function)
     form[function.fields[0].name] = HOSTILE
-    values = [job, failed, sweep, form, *session.history, session.history, function, session]
+    values = [
+        job,
+        failed,
+        sweep,
+        form,
+        *session.history,
+        session.history,
+        function,
+        session,
+    ]
     for value in values:
         texts = [repr(value), pretty(value)]
         texts += [value._repr_html_()] if hasattr(value, "_repr_html_") else []
@@ -164,7 +179,9 @@ def test_another_extensions_printers_go_on_showing_other_frames() -> None:
     formatters["text/plain"].for_type(
         pd.DataFrame, lambda _frame, printer, _cycle: printer.text(f"mine {HOSTILE}")
     )
-    formatters["text/html"].for_type(pd.DataFrame, lambda _frame: f"<b>mine {HOSTILE}</b>")
+    formatters["text/html"].for_type(
+        pd.DataFrame, lambda _frame: f"<b>mine {HOSTILE}</b>"
+    )
     before = shown(shell, frame)
     jf.load_ipython_extension(shell)
     jf.load_ipython_extension(shell)
@@ -195,7 +212,10 @@ def test_a_printer_around_ours_outlives_a_reload() -> None:
 
 @pytest.mark.parametrize("form", ["csv", "json", "table"])
 def test_a_terminal_shows_escapes_and_a_pipe_has_the_data(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], url: str, form: str
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    url: str,
+    form: str,
 ) -> None:
     """`jupyter funcs call` writes nothing active to a terminal; in a pipe CSV and JSON are exact (FAULTS 125)."""
     monkeypatch.setenv("FUNCS_BASE_URL", url)
@@ -205,7 +225,10 @@ def test_a_terminal_shows_escapes_and_a_pipe_has_the_data(
     piped = capsys.readouterr().out
     controller, terminal = os.openpty()
     tty.setraw(terminal)
-    with os.fdopen(terminal, "w", encoding="utf-8") as screen, os.fdopen(controller, "rb") as seen:
+    with (
+        os.fdopen(terminal, "w", encoding="utf-8") as screen,
+        os.fdopen(controller, "rb") as seen,
+    ):
         monkeypatch.setattr("sys.stdout", screen)
         assert main(command) == 0
         screen.flush()
@@ -215,7 +238,9 @@ def test_a_terminal_shows_escapes_and_a_pipe_has_the_data(
     if form == "table":
         assert is_inert(piped)
     else:
-        assert ROWS[0][f"n{HOSTILE}"] in (piped if form == "csv" else json.loads(piped)[0].values())
+        assert ROWS[0][f"n{HOSTILE}"] in (
+            piped if form == "csv" else json.loads(piped)[0].values()
+        )
     if form == "json":
         assert json.loads(text) == ROWS
 

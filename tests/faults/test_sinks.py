@@ -43,7 +43,9 @@ def echo(status: str, **where: str) -> Callable[[Connection, bytes], None]:
 
     def act(connection: Connection, body: bytes) -> None:
         token = connection.token()
-        said = json.dumps({key: value.format(token=token) for key, value in where.items()}).encode()
+        said = json.dumps(
+            {key: value.format(token=token) for key, value in where.items()}
+        ).encode()
         connection.send(head(len(said), status, f"X-Echo: {token}\r\n") + said)
 
     return act
@@ -59,7 +61,9 @@ ECHOING: list[Callable[[Connection, bytes], None]] = [
 ]
 FAULTS = [*BROKEN, *ECHOING]
 # The verbose mode shows all that the others show, and more.
-SHOWN = {mode: range(0 if mode == "Verbose" else len(BROKEN), len(FAULTS)) for mode in MODES}
+SHOWN = {
+    mode: range(0 if mode == "Verbose" else len(BROKEN), len(FAULTS)) for mode in MODES
+}
 
 
 class Scripted:
@@ -137,7 +141,10 @@ def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Not in outputs, tracebacks of any mode, logs, the notebook and its export, history or files."""
-    cells = [nbformat.v4.new_code_cell(source) for source in (SETUP, LOOK, PANEL, FAILING_PANEL)]
+    cells = [
+        nbformat.v4.new_code_cell(source)
+        for source in (SETUP, LOOK, PANEL, FAILING_PANEL)
+    ]
     cells.append(nbformat.v4.new_code_cell(CAUGHT.format(faults=len(FAULTS))))
     for mode in MODES:
         cells.append(nbformat.v4.new_code_cell(f"%xmode {mode}"))
@@ -161,7 +168,9 @@ def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
     with faulty(otherwise=Scripted()) as server:
         monkeypatch.setenv("FUNCS_BASE_URL", server.url)
         monkeypatch.setenv("FUNCS_TOKEN", CANARY)
-        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+        monkeypatch.setenv(
+            "PYTHONPATH", os.pathsep.join(path for path in sys.path if path)
+        )
         client = NotebookClient(
             notebook,
             timeout=300,
@@ -173,11 +182,17 @@ def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
                 client.execute_cell(cell, at)
             client.set_widgets_metadata()
             arguments = [
-                " ".join(each.cmdline()) for each in psutil.Process().children(recursive=True)
+                " ".join(each.cmdline())
+                for each in psutil.Process().children(recursive=True)
             ]
         requests = list(server.requests)
 
-    failed = [out.ename for cell in cells for out in cell.outputs if out.output_type == "error"]
+    failed = [
+        out.ename
+        for cell in cells
+        for out in cell.outputs
+        if out.output_type == "error"
+    ]
     assert len(failed) == sum(map(len, SHOWN.values()))
     assert set(failed) <= {
         name for name in dir(__import__("jupyter_funcs")) if name.endswith("Error")
@@ -188,23 +203,33 @@ def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
         "its export": HTMLExporter().from_notebook_node(notebook)[0],
         "what the kernel wrote": printed.out + printed.err,
         "arguments of processes": "\n".join(arguments),
-        "addresses": "\n".join(request.split(b"\r\n")[0].decode() for request in requests),
-        "bodies": "\n".join(request.partition(b"\r\n\r\n")[2].decode() for request in requests),
+        "addresses": "\n".join(
+            request.split(b"\r\n")[0].decode() for request in requests
+        ),
+        "bodies": "\n".join(
+            request.partition(b"\r\n\r\n")[2].decode() for request in requests
+        ),
     }
     for path in [*work.rglob("*"), *home.rglob("*")]:
         if path.is_file():
-            sinks[f"file {path.relative_to(tmp_path)}"] = path.read_bytes().decode("latin-1")
+            sinks[f"file {path.relative_to(tmp_path)}"] = path.read_bytes().decode(
+                "latin-1"
+            )
     assert "history.sqlite" in " ".join(sinks)
     assert any("saved.pickle" in sink for sink in sinks)
     assert {name: found for name, text in sinks.items() if (found := leaks(text))} == {}
     # Where it belongs it was, or the search proves nothing.
-    assert all(CANARY.encode() in request.partition(b"\r\n\r\n")[0] for request in requests)
+    assert all(
+        CANARY.encode() in request.partition(b"\r\n\r\n")[0] for request in requests
+    )
 
 
 ECHOES = {
     "as it is": CANARY,
     **{
-        f"{encode.__name__}, after {len(before)}": encode(f"{before}{CANARY}!".encode()).decode()
+        f"{encode.__name__}, after {len(before)}": encode(
+            f"{before}{CANARY}!".encode()
+        ).decode()
         for encode in (base64.b64encode, base64.urlsafe_b64encode)
         for before in ("", "a", "ab")
     },
@@ -230,7 +255,11 @@ def shown_by_debuggers(error: BaseException | None) -> Iterator[str]:
             if frame.f_globals.get("__name__") == __name__:
                 continue
             for name, value in frame.f_locals.items():
-                inner = value if isinstance(value, tuple) else getattr(value, "__dict__", None)
+                inner = (
+                    value
+                    if isinstance(value, tuple)
+                    else getattr(value, "__dict__", None)
+                )
                 yield f"{frame.f_code.co_qualname} {name} = {value!r} {inner!r}"
         error = error.__cause__ or error.__context__
 
@@ -250,7 +279,8 @@ def test_an_echoed_token_is_in_no_frame_and_no_crash_report(
         status, template = reply
         said = template.format(echoed).encode()
         connection.send(
-            head(len(said), status, f"X-Request-Id: {echoed}\r\nConnection: close\r\n") + said
+            head(len(said), status, f"X-Request-Id: {echoed}\r\nConnection: close\r\n")
+            + said
         )
 
     found: dict[str, list[str]] = {}
@@ -263,7 +293,10 @@ def test_an_echoed_token_is_in_no_frame_and_no_crash_report(
             for at, reply in enumerate(
                 ECHOING_REPLIES if form == "as it is" else ECHOING_REPLIES[-3:]
             ):
-                for what, run in {"run": lambda: function(a="5"), "list": funcs.refresh}.items():
+                for what, run in {
+                    "run": lambda: function(a="5"),
+                    "list": funcs.refresh,
+                }.items():
                     funcs.close()
                     try:
                         run()
@@ -278,7 +311,9 @@ def test_an_echoed_token_is_in_no_frame_and_no_crash_report(
                                 (tmp_path / "Crash_report_test.txt").read_text(),
                                 *capsys.readouterr(),
                             ]
-                        leaking = [text for text in texts if leaks(text) or echoed in text]
+                        leaking = [
+                            text for text in texts if leaks(text) or echoed in text
+                        ]
                         if leaking:
                             found[f"{what}, {reply[0]}, {form}"] = leaking
                     else:
@@ -341,13 +376,19 @@ def test_a_token_typed_as_an_argument_is_masked_in_what_is_kept(
         kept["a sweep"] = function.sweep(a=typed, b=["bad", "good"]).attrs
     with pytest.warns(UserWarning, match="1 of 2 runs of F failed"):
         function.with_options(to=tmp_path / "results").sweep(a=typed, b=["bad", "good"])
-    with pytest.warns(UserWarning, match="A result of F isn't stored: it holds a token"):
+    with pytest.warns(
+        UserWarning, match="A result of F isn't stored: it holds a token"
+    ):
         function.with_options(to=tmp_path / "others").sweep(a=[typed, "x"])
     kept["folders"] = notes()
-    kept["the history"] = [(run.args, run.to_json(), run.arguments) for run in funcs.history]
+    kept["the history"] = [
+        (run.args, run.to_json(), run.arguments) for run in funcs.history
+    ]
     funcs.presets.save("F", "mine", {"a": typed, "b": Each((CANARY, [CANARY]))})
     kept["presets"] = (tmp_path / "presets.toml").read_text()
-    assert {name: found for name, what in kept.items() if (found := leaks(str(what)))} == {}
+    assert {
+        name: found for name, what in kept.items() if (found := leaks(str(what)))
+    } == {}
     assert all("before **** after" in str(what) for what in kept.values())
     assert {args["a"] for args in sent} == {typed, "x"}
     with pytest.raises(jf.ArgumentError, match="The arguments of run 1 were not saved"):

@@ -84,8 +84,14 @@ class Service:
             send(connection, status, headers, json.dumps(body).encode())
 
 
-def send(connection: Connection, status: str, headers: dict[str, str], body: bytes) -> None:
-    lines = {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}
+def send(
+    connection: Connection, status: str, headers: dict[str, str], body: bytes
+) -> None:
+    lines = {
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        **headers,
+    }
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     connection.send(f"HTTP/1.1 {status}\r\n{head}\r\n".encode() + body)
 
@@ -120,7 +126,9 @@ def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sweep(session: Session, number: int = 40, **options: Any) -> pd.DataFrame:
-    return session.f.with_options(progress=False, **options).sweep(a=list(map(str, range(number))))
+    return session.f.with_options(progress=False, **options).sweep(
+        a=list(map(str, range(number)))
+    )
 
 
 def check(frame: pd.DataFrame, places: Any) -> None:
@@ -175,7 +183,9 @@ def test_all_wait_as_the_service_asks(
     frame = sweep(session, 20, concurrency=3)
     check(frame, range(20))
     assert frame.attrs["errors"] == []
-    assert {argument for argument, count in service.came.items() if count == 2} == set(refused)
+    assert {argument for argument, count in service.came.items() if count == 2} == set(
+        refused
+    )
     assert times[3] - times[2] >= float(wished or 0)
 
 
@@ -199,7 +209,9 @@ def test_a_refusal_slows_the_sweep(session: Session, service: Service) -> None:
 
 
 @pytest.mark.slow
-def test_a_wish_beyond_five_minutes_ends_the_sweep(session: Session, service: Service) -> None:
+def test_a_wish_beyond_five_minutes_ends_the_sweep(
+    session: Session, service: Service
+) -> None:
     """Results so far are returned; the rest say when to continue, and the same call does (FAULTS 36)."""
 
     def answer(argument: str, time: int) -> tuple[str, dict[str, str], Any]:
@@ -216,7 +228,9 @@ def test_a_wish_beyond_five_minutes_ends_the_sweep(session: Session, service: Se
         frame = sweep(session, concurrency=4)
     check(frame, range(10))
     rows = frame.attrs["errors"]
-    assert [row["args"] for row in rows] == [{"a": str(number)} for number in range(10, 40)]
+    assert [row["args"] for row in rows] == [
+        {"a": str(number)} for number in range(10, 40)
+    ]
     assert {row["type"] for row in rows} == {"RateLimitError"}
     assert "Run the same sweep again in 9,9" in rows[-1]["error"]
     assert rows[-1]["attempts"] == 0
@@ -244,7 +258,11 @@ def refused_then(answer: Answer) -> Answer:
     ids=["failures", "cuts"],
 )
 def test_only_an_answer_shows_that_the_service_takes_runs(
-    session: Session, service: Service, monkeypatch: pytest.MonkeyPatch, then: Any, types: set[str]
+    session: Session,
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+    then: Any,
+    types: set[str],
 ) -> None:
     """A failed run was accepted; if connections keep breaking instead, the sweep gives up."""
     monkeypatch.setattr(pacing, "LONGEST", 0.1)
@@ -255,10 +273,14 @@ def test_only_an_answer_shows_that_the_service_takes_runs(
 
 
 @pytest.mark.slow
-def test_a_breaker_that_opens_pauses_the_sweep(session: Session, service: Service) -> None:
+def test_a_breaker_that_opens_pauses_the_sweep(
+    session: Session, service: Service
+) -> None:
     """Five failures in a row are five rows; the runs paused by them still arrive (FAULTS 37)."""
     service.answer = lambda argument, time: (
-        ("500 Broken", {}, {"error": "broken"}) if 5 <= int(argument) < 10 else well(argument, time)
+        ("500 Broken", {}, {"error": "broken"})
+        if 5 <= int(argument) < 10
+        else well(argument, time)
     )
     with pytest.warns(
         UserWarning,
@@ -266,7 +288,13 @@ def test_a_breaker_that_opens_pauses_the_sweep(session: Session, service: Servic
     ):
         frame = sweep(session, concurrency=1)
     check(frame, [*range(5), *range(10, 40)])
-    assert [row["args"]["a"] for row in frame.attrs["errors"]] == ["5", "6", "7", "8", "9"]
+    assert [row["args"]["a"] for row in frame.attrs["errors"]] == [
+        "5",
+        "6",
+        "7",
+        "8",
+        "9",
+    ]
     assert {row["attempts"] for row in frame.attrs["errors"]} == {1}
     assert max(service.came.values()) == 1
 
@@ -291,14 +319,18 @@ def test_a_service_that_is_busy_for_a_while_loses_no_run(
 
     service.answer = answer
     with ThreadPoolExecutor(8) as pool:
-        frame = sweep(session, 50, concurrency=8, **({"executor": pool} if executor else {}))
+        frame = sweep(
+            session, 50, concurrency=8, **({"executor": pool} if executor else {})
+        )
     check(frame, range(50))
     assert frame.attrs["errors"] == []
     assert sum(service.came.values()) == 62
 
 
 @pytest.mark.parametrize("executor", [False, True], ids=["here", "in threads"])
-def test_one_of_ten_that_fails_is_a_row(session: Session, service: Service, executor: bool) -> None:
+def test_one_of_ten_that_fails_is_a_row(
+    session: Session, service: Service, executor: bool
+) -> None:
     """With its arguments, message and attempts; the same call runs only this one again."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -328,7 +360,9 @@ def test_one_of_ten_that_fails_is_a_row(session: Session, service: Service, exec
 
 
 @pytest.mark.slow
-def test_connections_that_break_are_tried_again(session: Session, service: Service) -> None:
+def test_connections_that_break_are_tried_again(
+    session: Session, service: Service
+) -> None:
     """Once per run; a run whose connections all break is a row with its attempts."""
 
     def answer(argument: str, time: int) -> tuple[str, dict[str, str], Any]:
@@ -346,16 +380,22 @@ def test_connections_that_break_are_tried_again(session: Session, service: Servi
     assert frame.attrs["errors"][0]["type"] == "ServiceConnectionError"
 
 
-def test_a_token_that_is_refused_ends_the_sweep(session: Session, service: Service) -> None:
+def test_a_token_that_is_refused_ends_the_sweep(
+    session: Session, service: Service
+) -> None:
     """Without any result the error is raised, after one run instead of forty."""
     service.answer = lambda *_: ("401 Unauthorized", {}, {"error": "bad token"})
-    with pytest.raises(AuthenticationError, match="does not accept the token") as caught:
+    with pytest.raises(
+        AuthenticationError, match="does not accept the token"
+    ) as caught:
         sweep(session, concurrency=2)
     assert not leaks(shown(caught.value))
     assert sum(service.came.values()) <= 2
 
 
-def test_a_token_that_ends_on_the_way_loses_nothing(session: Session, service: Service) -> None:
+def test_a_token_that_ends_on_the_way_loses_nothing(
+    session: Session, service: Service
+) -> None:
     """Results so far are returned; the rest are rows that weren't sent."""
     service.answer = lambda argument, time: (
         well(argument, time) if int(argument) < 10 else ("401 Unauthorized", {}, {})
@@ -370,7 +410,9 @@ def test_a_token_that_ends_on_the_way_loses_nothing(session: Session, service: S
     assert sum(service.came.values()) == 11
 
 
-def test_an_address_that_takes_no_runs_ends_the_sweep(session: Session, service: Service) -> None:
+def test_an_address_that_takes_no_runs_ends_the_sweep(
+    session: Session, service: Service
+) -> None:
     """Every run would fail the same way."""
     service.answer = lambda *_: ("405 Method Not Allowed", {}, {})
     with pytest.raises(ConfigError):
@@ -397,7 +439,8 @@ def test_an_interrupt_keeps_what_came_and_the_same_call_goes_on(
     )
     assert not leaks(shown(caught.value))
     service.held = set()
-    session.f.with_options(cache=False).sweep(a=["50", "51"])  # another one loses nothing of it
+    # Another one loses nothing of it.
+    session.f.with_options(cache=False).sweep(a=["50", "51"])
     frame = sweep(session, cache=cache)
     check(frame, range(40))
     assert frame.attrs["funcs"]["cached"]["runs"] == 10
@@ -407,7 +450,9 @@ def test_an_interrupt_keeps_what_came_and_the_same_call_goes_on(
 
 
 @pytest.mark.slow
-def test_a_job_that_is_cancelled_ends_when_all_is_kept(session: Session, service: Service) -> None:
+def test_a_job_that_is_cancelled_ends_when_all_is_kept(
+    session: Session, service: Service
+) -> None:
     """Its status is running until then; afterwards the same sweep continues where it stopped."""
     service.held = {"30"}
     job = session.f.with_options(concurrency=1).start_sweep({"a": list(range(40))})
@@ -425,7 +470,8 @@ def test_a_job_that_is_cancelled_ends_when_all_is_kept(session: Session, service
 def stopped(said: str) -> int:
     """Return how many results had arrived when it was stopped."""
     found = re.search(
-        r"Stopped the sweep of F after (\d+) of 40 runs. Run the same again to continue.", said
+        r"Stopped the sweep of F after (\d+) of 40 runs. Run the same again to continue.",
+        said,
     )
     assert found, said
     assert 1 <= int(found[1]) <= 25
@@ -445,7 +491,9 @@ except KeyboardInterrupt as error:
 
 @pytest.mark.slow
 @pytest.mark.fault(96)
-def test_a_process_that_is_interrupted_has_kept_what_came(server: Faulty, service: Service) -> None:
+def test_a_process_that_is_interrupted_has_kept_what_came(
+    server: Faulty, service: Service
+) -> None:
     """The next process reads it from disk: KeyboardInterrupt is raised after the cache is written."""
     service.held = {str(number) for number in range(25, 40)}
     program = [sys.executable, "-c", PROGRAM.format(url=server.url, token=CANARY)]
@@ -459,6 +507,8 @@ def test_a_process_that_is_interrupted_has_kept_what_came(server: Faulty, servic
     came = stopped(out.removeprefix("interrupted: "))
     assert not leaks(out + err)
     service.held = set()
-    done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        program, capture_output=True, text=True, timeout=60, check=True
+    )
     assert done.stdout == f"swept {came}\n"
     assert done.stderr == ""  # no terminal, no bar

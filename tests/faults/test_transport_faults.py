@@ -88,7 +88,9 @@ class Kept(NamedTuple):
 
 def kept() -> Kept:
     names = {
-        thread.name for thread in threading.enumerate() if thread.name.startswith("jupyter_funcs")
+        thread.name
+        for thread in threading.enumerate()
+        if thread.name.startswith("jupyter_funcs")
     }
     mine = [
         each
@@ -103,7 +105,13 @@ def shown(error: BaseException) -> str:
     whole = traceback.TracebackException.from_exception(error, capture_locals=True)
     # The frames of the tests know the token: those of the package are looked at.
     inside = [text for text in whole.format() if "tests/faults" not in text]
-    return "".join(inside) + repr(error) + str(error) + repr(vars(error)) + repr(error.args)
+    return (
+        "".join(inside)
+        + repr(error)
+        + str(error)
+        + repr(vars(error))
+        + repr(error.args)
+    )
 
 
 def check(
@@ -181,7 +189,14 @@ ROWS_OF_SOCKETS: list[Row] = [
         "broke before the reply",
         2,
     ),
-    (6, "reset in the body", [broken(in_body)] * 3, CONN, "broke before the reply was complete", 2),
+    (
+        6,
+        "reset in the body",
+        [broken(in_body)] * 3,
+        CONN,
+        "broke before the reply was complete",
+        2,
+    ),
     (7, "short of its length", [broken(short)] * 3, CONN, "after 20 bytes", 2),
     (8, "no header", [broken(Connection.hold)] * 3, TIMEOUT, "may still be running", 1),
     (9, "a drip", [broken(dripping)] * 3, TIMEOUT, "did not finish within 1 s", 1),
@@ -209,8 +224,22 @@ ROWS_OF_SOCKETS: list[Row] = [
         "HTTP",
         1,
     ),
-    (21, "a bad chunk", [raw(CHUNKED + b"2\r\n[]\r\nnine\r\n")] * 3, PROTOCOL, "HTTP", 1),
-    (21, "a chunk cut short", [raw(CHUNKED + b"9\r\n[{")] * 3, CONN, "after 2 bytes", 2),
+    (
+        21,
+        "a bad chunk",
+        [raw(CHUNKED + b"2\r\n[]\r\nnine\r\n")] * 3,
+        PROTOCOL,
+        "HTTP",
+        1,
+    ),
+    (
+        21,
+        "a chunk cut short",
+        [raw(CHUNKED + b"9\r\n[{")] * 3,
+        CONN,
+        "after 2 bytes",
+        2,
+    ),
 ]
 
 
@@ -218,7 +247,9 @@ def numbered(rows: list[Row]) -> list[Any]:
     return [pytest.param(*row[2:], id=f"{row[0]}-{row[1]}") for row in rows]
 
 
-@pytest.mark.parametrize(("acts", "error", "said", "attempts"), numbered(ROWS_OF_SOCKETS))
+@pytest.mark.parametrize(
+    ("acts", "error", "said", "attempts"), numbered(ROWS_OF_SOCKETS)
+)
 def test_a_connection_that_breaks_is_a_named_error_and_never_short_data(
     server: Faulty,
     logged: io.StringIO,
@@ -242,7 +273,9 @@ def test_a_connection_that_breaks_is_a_named_error_and_never_short_data(
 
 
 @pytest.mark.fault(4, 5, 6)
-@pytest.mark.parametrize("act", [broken(Connection.reset), stale, broken(in_body), broken(short)])
+@pytest.mark.parametrize(
+    "act", [broken(Connection.reset), stale, broken(in_body), broken(short)]
+)
 def test_a_connection_that_breaks_once_costs_nothing(server: Faulty, act: Act) -> None:
     """The run is sent again on a new connection and returns complete data."""
     session = listed(server)
@@ -319,11 +352,15 @@ def free_port() -> int:
 
 
 @pytest.mark.fault(2)
-def test_a_refused_connection_is_tried_three_times(server: Faulty, logged: io.StringIO) -> None:
+def test_a_refused_connection_is_tried_three_times(
+    server: Faulty, logged: io.StringIO
+) -> None:
     """Nothing was sent, so it is safe to try a run again."""
     port = free_port()
     session = moved(server, f"http://127.0.0.1:{port}")
-    with pytest.raises(jf.ServiceConnectionError, match=f"Cannot reach 127.0.0.1:{port}") as caught:
+    with pytest.raises(
+        jf.ServiceConnectionError, match=f"Cannot reach 127.0.0.1:{port}"
+    ) as caught:
         session.f(a="1")
     assert caught.value.attempts == 3
     assert not leaks(shown(caught.value) + logged.getvalue())
@@ -411,8 +448,12 @@ PAST = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
             ),
             "expired",
         ),
-        pytest.param(lambda: AUTHORITY.issue_cert("other.example"), "not valid for '127.0.0.1'"),
-        pytest.param(lambda: trustme.CA().issue_cert("127.0.0.1"), "unable to get local issuer"),
+        pytest.param(
+            lambda: AUTHORITY.issue_cert("other.example"), "not valid for '127.0.0.1'"
+        ),
+        pytest.param(
+            lambda: trustme.CA().issue_cert("127.0.0.1"), "unable to get local issuer"
+        ),
     ],
     ids=["expired", "of another host", "of nobody known"],
 )
@@ -440,10 +481,14 @@ def test_a_certificate_that_is_good_is_taken() -> None:
 
 
 @pytest.mark.fault(13)
-def test_a_handshake_that_breaks_is_tried_three_times(server: Faulty, logged: io.StringIO) -> None:
+def test_a_handshake_that_breaks_is_tried_three_times(
+    server: Faulty, logged: io.StringIO
+) -> None:
     """Nothing of the request was sent."""
     with faulty() as other:
-        other.tell(*[lambda connection: (connection.socket.recv(10), connection.reset())] * 3)
+        other.tell(
+            *[lambda connection: (connection.socket.recv(10), connection.reset())] * 3
+        )
         session = moved(server, other.url.replace("http:", "https:"))
         with pytest.raises(jf.ServiceConnectionError, match="Cannot reach") as caught:
             session.f(a="1")
@@ -491,7 +536,10 @@ def test_a_proxy_that_is_in_the_way_is_said_without_its_password(
     ("status", "where"),
     [
         pytest.param(
-            "307 Temporary Redirect", "{other}/api", marks=pytest.mark.fault(15), id="15-other port"
+            "307 Temporary Redirect",
+            "{other}/api",
+            marks=pytest.mark.fault(15),
+            id="15-other port",
         ),
         pytest.param(
             "308 Permanent Redirect",
@@ -500,13 +548,22 @@ def test_a_proxy_that_is_in_the_way_is_said_without_its_password(
             id="15-other scheme",
         ),
         pytest.param(
-            "302 Found", "http://127.1.2.3/", marks=pytest.mark.fault(15), id="15-other host"
+            "302 Found",
+            "http://127.1.2.3/",
+            marks=pytest.mark.fault(15),
+            id="15-other host",
         ),
         pytest.param(
-            "307 Temporary Redirect", "/api/v2", marks=pytest.mark.fault(16), id="16-same origin"
+            "307 Temporary Redirect",
+            "/api/v2",
+            marks=pytest.mark.fault(16),
+            id="16-same origin",
         ),
         pytest.param(
-            "301 Moved", "{own}/api/function/runFunction", marks=pytest.mark.fault(17), id="17-loop"
+            "301 Moved",
+            "{own}/api/function/runFunction",
+            marks=pytest.mark.fault(17),
+            id="17-loop",
         ),
     ],
 )
@@ -516,8 +573,12 @@ def test_no_redirect_is_followed(
     """Neither token nor arguments are sent to an address that you didn't choose."""
     session = listed(server)
     with faulty() as other:
-        server.tell(reply(b"", status, Location=where.format(other=other.url, own=server.url)))
-        with pytest.raises(jf.ProtocolError, match="redirects to another address") as caught:
+        server.tell(
+            reply(b"", status, Location=where.format(other=other.url, own=server.url))
+        )
+        with pytest.raises(
+            jf.ProtocolError, match="redirects to another address"
+        ) as caught:
             session.f(a="1")
         assert len(server.requests) == 1
         assert other.connections == 0
@@ -551,7 +612,9 @@ def test_a_network_that_changes_is_a_connection_that_breaks(server: Faulty) -> N
 
 @pytest.mark.fault(35)
 @pytest.mark.parametrize("skew", [-3600, 0, 3600])
-def test_a_date_to_try_again_is_read_by_the_services_own_clock(server: Faulty, skew: int) -> None:
+def test_a_date_to_try_again_is_read_by_the_services_own_clock(
+    server: Faulty, skew: int
+) -> None:
     """If the clocks differ by an hour, the wait is still what the service means."""
     session = listed(server)
     now = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=skew)
@@ -574,7 +637,13 @@ def test_interim_replies_are_passed_over(server: Faulty) -> None:
     """A hundred of them before the reply don't matter."""
     session = listed(server)
     interim = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 100
-    server.tell(raw(interim + b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(ROWS) + ROWS))
+    server.tell(
+        raw(
+            interim
+            + b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(ROWS)
+            + ROWS
+        )
+    )
     assert len(session.f(a="1")) == 2
     assert server.connections == 1
     session.close()
@@ -590,6 +659,8 @@ def test_the_text_of_a_transports_error_is_masked() -> None:
     session = jf.connect(
         "https://service.example", token=CANARY, transport=httpx.MockTransport(answer)
     )
-    with pytest.raises(jf.ServiceConnectionError, match=r"no route for Bearer \*\*\*\*") as caught:
+    with pytest.raises(
+        jf.ServiceConnectionError, match=r"no route for Bearer \*\*\*\*"
+    ) as caught:
         session.refresh()
     assert not leaks(str(caught.value))

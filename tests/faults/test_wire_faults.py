@@ -65,7 +65,9 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
             "https_proxy",
             "all_proxy",
         ):
-            monkeypatch.setenv(name, proxy.url.replace("://", "://someone:pr0xy-Passw0rd@"))
+            monkeypatch.setenv(
+                name, proxy.url.replace("://", "://someone:pr0xy-Passw0rd@")
+            )
         for name in ("NO_PROXY", "no_proxy"):
             monkeypatch.delenv(name, raising=False)
         yield proxy
@@ -75,13 +77,17 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
 @pytest.mark.usefixtures("trusted")
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_loopback_is_reached_without_a_proxy(proxy: Faulty, host: str, tls: bool) -> None:
+def test_loopback_is_reached_without_a_proxy(
+    proxy: Faulty, host: str, tls: bool
+) -> None:
     """Runs and logins work, and the proxy never learns of them; a company's certificates are still trusted."""
     with faulty(context_of(AUTHORITY.issue_cert(host)) if tls else None) as server:
         session = jf.connect(server.url.replace("127.0.0.1", host), token=CANARY)
         assert len(session.f(a="1")) == 2
         with pytest.raises(jf.ProtocolError, match="returned no token"):
-            background.run(session.remote.transport.login("ann@acme.example", Hidden(CANARY)))
+            background.run(
+                session.remote.transport.login("ann@acme.example", Hidden(CANARY))
+            )
         session.close()
     assert len(server.requests) == 3
     assert (proxy.connections, proxy.requests) == (0, [])
@@ -117,7 +123,8 @@ def test_no_proxy_is_sent_what_is_not_encrypted(proxy: Faulty, server: Faulty) -
         jf.connect("http://service.example", token=CANARY)
     session = moved(server, "http://service.invalid")
     with pytest.raises(
-        jf.ConfigError, match=r"http://service\.invalid would send your token unencrypted"
+        jf.ConfigError,
+        match=r"http://service\.invalid would send your token unencrypted",
     ):
         session.f.with_options(retries=0)(a="1")
     assert proxy.connections == 0
@@ -133,7 +140,9 @@ def test_a_proxy_sees_only_where_a_request_goes(proxy: Faulty) -> None:
         seen.extend(connection.request())
         with socket.create_connection(("127.0.0.1", port)) as service:
             connection.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            back = threading.Thread(target=pump, args=(service, connection.socket), daemon=True)
+            back = threading.Thread(
+                target=pump, args=(service, connection.socket), daemon=True
+            )
             back.start()
             pump(connection.socket, service)
             back.join(60)
@@ -152,7 +161,9 @@ def test_a_proxy_sees_only_where_a_request_goes(proxy: Faulty) -> None:
         for _ in range(3):
             assert len(session.f(a="1")) == 2
         with pytest.raises(jf.ProtocolError, match="returned no token"):
-            background.run(session.remote.transport.login("ann@acme.example", Hidden(CANARY)))
+            background.run(
+                session.remote.transport.login("ann@acme.example", Hidden(CANARY))
+            )
         session.close()
     assert seen.startswith(b"CONNECT service.example:443 HTTP/1.1\r\n")
     assert len(service.requests) == 5
@@ -203,7 +214,9 @@ def refused(session: Session, server: Faulty, act: Act) -> jf.FuncsError:
 def test_a_page_is_read_at_once(server: Faulty, page: str, status: str) -> None:
     """Only 64 KiB of 1 MiB are read: the error is the page's, and short."""
     session = listed(server)
-    error = refused(session, server, reply(page_of(page, MIB), status, Content_Type="text/html"))
+    error = refused(
+        session, server, reply(page_of(page, MIB), status, Content_Type="text/html")
+    )
     assert len(str(error)) < 700
     session.close()
 
@@ -228,16 +241,24 @@ def test_a_page_is_read_in_linear_time(server: Faulty, page: str) -> None:
 @pytest.mark.fault(122)
 @pytest.mark.parametrize(
     ("begin", "repeated"),
-    [(b"X:", b" "), (b"X:", b"\r\n "), (b"Transfer-Encoding: chunked\r\n\r\n0\r\nX:", b" ")],
+    [
+        (b"X:", b" "),
+        (b"X:", b"\r\n "),
+        (b"Transfer-Encoding: chunked\r\n\r\n0\r\nX:", b" "),
+    ],
     ids=["white space", "folded lines", "a trailer"],
 )
-def test_a_head_is_read_in_linear_time(server: Faulty, begin: bytes, repeated: bytes) -> None:
+def test_a_head_is_read_in_linear_time(
+    server: Faulty, begin: bytes, repeated: bytes
+) -> None:
     """h11 takes quadratic time for white space before an invalid character, and holds every thread meanwhile."""
     session = listed(server)
 
     def read(length: int) -> None:
         refused(
-            session, server, raw(OK + begin + repeated * (length // len(repeated)) + b"\0\r\n\r\n")
+            session,
+            server,
+            raw(OK + begin + repeated * (length // len(repeated)) + b"\0\r\n\r\n"),
         )
 
     assert_linear(read, 15_000, clock=time.process_time)
@@ -292,14 +313,25 @@ AFTER: dict[str, tuple[bytes, bytes]] = {
     "a head": (RIGHT + OK + b"Content-Length: 9\r\n\r\n", b""),
     "a line end": (RIGHT + b"\r\n", b""),
     "an interim reply": (RIGHT + b"HTTP/1.1 103 Early Hints\r\n\r\n", b""),
-    "a body of a 204": (b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n" + WRONG, b""),
-    "a body of a 304": (b"HTTP/1.1 304 Not Modified\r\n\r\n" + WRONG, b""),
-    "a short Content-Length": (OK + b"Content-Length: %d\r\n\r\n" % len(ROWS) + ROWS + WRONG, b""),
-    "after chunks": (
-        OK + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(ROWS), ROWS) + WRONG,
+    "a body of a 204": (
+        b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n" + WRONG,
         b"",
     ),
-    "after an error": (b"HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}" + WRONG, b""),
+    "a body of a 304": (b"HTTP/1.1 304 Not Modified\r\n\r\n" + WRONG, b""),
+    "a short Content-Length": (
+        OK + b"Content-Length: %d\r\n\r\n" % len(ROWS) + ROWS + WRONG,
+        b"",
+    ),
+    "after chunks": (
+        OK
+        + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(ROWS), ROWS)
+        + WRONG,
+        b"",
+    ),
+    "after an error": (
+        b"HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}" + WRONG,
+        b"",
+    ),
     "after what is read at once": (padded(FIXED) + WRONG, b""),
     "after a long reply": (padded(FIXED + 5000) + WRONG * 2000, b""),
     "later": (RIGHT, WRONG),
@@ -313,7 +345,9 @@ AFTER: dict[str, tuple[bytes, bytes]] = {
 @pytest.mark.parametrize("name", AFTER)
 def test_what_follows_a_reply_is_nobodys_reply(name: str, tls: bool) -> None:
     """The connection is closed instead of used again, so that the next run gets its own rows."""
-    with faulty(context_of(AUTHORITY.issue_cert("127.0.0.1")) if tls else None) as server:
+    with faulty(
+        context_of(AUTHORITY.issue_cert("127.0.0.1")) if tls else None
+    ) as server:
         session = listed(server)
         act = After(*AFTER[name])
         server.tell(act)
@@ -335,7 +369,10 @@ def test_what_follows_a_reply_is_nobodys_reply(name: str, tls: bool) -> None:
 @pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
 def test_a_connection_without_more_is_used_again(tls: bool) -> None:
     """Otherwise each run would connect again: whether there is more is seen, not assumed."""
-    chunked = OK + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(ROWS), ROWS)
+    chunked = OK + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (
+        len(ROWS),
+        ROWS,
+    )
 
     def act(connection: Connection) -> None:
         for data in (
@@ -349,11 +386,17 @@ def test_a_connection_without_more_is_used_again(tls: bool) -> None:
             connection.request()
             connection.send(data)
 
-    with faulty(context_of(AUTHORITY.issue_cert("127.0.0.1")) if tls else None) as server:
+    with faulty(
+        context_of(AUTHORITY.issue_cert("127.0.0.1")) if tls else None
+    ) as server:
         session = listed(server)
         server.tell(act)
         for number in range(6):
-            with contextlib.suppress(jf.ProtocolError) if number == 4 else contextlib.nullcontext():
+            with (
+                contextlib.suppress(jf.ProtocolError)
+                if number == 4
+                else contextlib.nullcontext()
+            ):
                 assert len(session.f(a="1")) == 2
         assert server.connections == 1
         session.close()
@@ -396,7 +439,10 @@ ENDS: dict[str, tuple[bytes, str]] = {
         whole(packed(LINES[:-1]), NDJSON + b"Content-Encoding: gzip\r\n"),
         "its last line has no line end",
     ),
-    "ended by the connection": (NDJSON + b"\r\n" + LINES, "it ended when the connection closed"),
+    "ended by the connection": (
+        NDJSON + b"\r\n" + LINES,
+        "it ended when the connection closed",
+    ),
     "ended by the connection of HTTP/1.0": (
         NDJSON.replace(b"1.1", b"1.0") + b"\r\n" + LINES,
         "it ended when the connection closed",
@@ -450,7 +496,9 @@ def test_cut_json_stays_an_error(server: Faulty, head: bytes) -> None:
     ],
     ids=["short Content-Length", "ended by the connection", "with a line end", "whole"],
 )
-def test_a_number_that_may_be_cut_is_said(server: Faulty, data: bytes, warns: bool) -> None:
+def test_a_number_that_may_be_cut_is_said(
+    server: Faulty, data: bytes, warns: bool
+) -> None:
     """The first digits of a number are a number too."""
     session = listed(server)
     server.tell(raw(data))
@@ -472,7 +520,9 @@ def test_an_error_with_a_cut_body_is_final_as_any_other(
 ) -> None:
     """The run is not sent again: its status has arrived."""
     session = listed(server)
-    server.tell(raw(b'HTTP/1.1 %d No\r\nContent-Length: 100\r\n\r\n{"error": "not thi' % status))
+    server.tell(
+        raw(b'HTTP/1.1 %d No\r\nContent-Length: 100\r\n\r\n{"error": "not thi' % status)
+    )
     with pytest.raises(error):
         session.f(a="1")
     assert len(server.requests) == 1
@@ -488,7 +538,11 @@ def test_an_application_in_process_has_no_framing() -> None:
         is_run = scope["path"].endswith("runFunction")
         kind = b"application/x-ndjson" if is_run else b"application/json"
         await send(
-            {"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind)]}
+            {
+                "type": "http.response.start",
+                "status": 200,
+                "headers": [(b"content-type", kind)],
+            }
         )
         await send(
             {
@@ -497,6 +551,8 @@ def test_an_application_in_process_has_no_framing() -> None:
             }
         )
 
-    session = jf.connect("http://localhost", token=CANARY, transport=httpx.ASGITransport(app))
+    session = jf.connect(
+        "http://localhost", token=CANARY, transport=httpx.ASGITransport(app)
+    )
     assert session.f()["n"].tolist() == [1, 2]
     session.close()

@@ -24,10 +24,14 @@ def frame(*rows: tuple[str, str, float | None]) -> pd.DataFrame:
 
 DAY = pd.Timestamp("2025-01-01")
 A = frame(
-    ("2025-01-01", "Pacific", 1.0), ("2025-01-01", "Midwest", 2.0), ("2025-01-02", "Pacific", None)
+    ("2025-01-01", "Pacific", 1.0),
+    ("2025-01-01", "Midwest", 2.0),
+    ("2025-01-02", "Pacific", None),
 )
 B = frame(
-    ("2025-01-02", "Pacific", 3.0), ("2025-01-03", "Pacific", 4.0), ("2025-01-01", "Pacific", 1.0)
+    ("2025-01-02", "Pacific", 3.0),
+    ("2025-01-03", "Pacific", 4.0),
+    ("2025-01-01", "Pacific", 1.0),
 )
 
 
@@ -59,7 +63,9 @@ def test_rows_are_told_apart_by_dates_and_texts() -> None:
     shown = shown.drop(columns=spend[2:])
     assert [
         tuple(row)
-        for row in shown.astype(object).where(shown.notna(), None).itertuples(index=False)
+        for row in shown.astype(object)
+        .where(shown.notna(), None)
+        .itertuples(index=False)
     ] == [
         ("changed", pd.Timestamp("2025-01-02"), "Pacific", None, 3.0),
         ("added", pd.Timestamp("2025-01-03"), "Pacific", None, 4.0),
@@ -70,9 +76,16 @@ def test_rows_are_told_apart_by_dates_and_texts() -> None:
 def test_numbers_have_their_delta_and_percent() -> None:
     """The percent is of the size of the value before, and is missing where that is zero or not there."""
     before = pd.DataFrame(
-        {"k": list("abcd"), "v": [4.0, -2.0, 0.0, None], "n": [1, 2, 3, 4], "t": [True] * 4}
+        {
+            "k": list("abcd"),
+            "v": [4.0, -2.0, 0.0, None],
+            "n": [1, 2, 3, 4],
+            "t": [True] * 4,
+        }
     )
-    shown = jf.diff(before, before.assign(v=[5.0, -3.0, 1.0, 2.0], n=[1, 2, 3, 5], t=False))
+    shown = jf.diff(
+        before, before.assign(v=[5.0, -3.0, 1.0, 2.0], n=[1, 2, 3, 5], t=False)
+    )
     assert shown["v (delta)"].fillna(0).tolist() == [1.0, -1.0, 1.0, 0]
     assert shown["v (percent)"].fillna(0).tolist() == [25.0, -50.0, 0, 0]
     assert shown["n (delta)"].tolist() == [0, 0, 0, 1]
@@ -83,22 +96,28 @@ def test_results_of_two_functions_name_what_they_share() -> None:
     """They are joined by the columns of both that identify rows; else the error says which columns they share."""
     daily, other = (
         A.assign(Cards=1),
-        pd.DataFrame({"Date": A["Date"], "Region": A["Region"], "Spend": [1.0, 3.0, 2.0]}),
+        pd.DataFrame(
+            {"Date": A["Date"], "Region": A["Region"], "Spend": [1.0, 3.0, 2.0]}
+        ),
     )
     for frame, name in ((daily, "Daily"), (other, "Weekly")):
         frame.attrs["funcs"] = {"function": name}
     assert jf.diff(daily, other)["Spend (delta)"].dropna().tolist() == [1.0]
     with pytest.raises(
-        jf.ArgumentError, match=r"Daily and Weekly share Spend\. Nothing identifies the rows"
+        jf.ArgumentError,
+        match=r"Daily and Weekly share Spend\. Nothing identifies the rows",
     ):
         jf.diff(daily[["Spend"]], other[["Spend"]])
     with pytest.raises(
-        jf.ArgumentError, match=r"Daily and Weekly share no column\.\nCompare results with the same"
+        jf.ArgumentError,
+        match=r"Daily and Weekly share no column\.\nCompare results with the same",
     ):
         jf.diff(daily[["Cards"]], other[["Spend"]])
     many = pd.DataFrame({f"n{number}": [1.0] for number in range(9)})
     many.attrs["funcs"] = {"function": "Many"}
-    with pytest.raises(jf.ArgumentError, match=r"share n0, n1, n2, n3, n4 and 4 more\. Nothing"):
+    with pytest.raises(
+        jf.ArgumentError, match=r"share n0, n1, n2, n3, n4 and 4 more\. Nothing"
+    ):
         jf.diff(many, daily.assign(**many.iloc[0]).drop(columns=["Date", "Region"]))
 
 
@@ -177,20 +196,25 @@ def test_a_dataset_is_read_first() -> None:
     dataset = pytest.importorskip("pyarrow.dataset")
     table = pytest.importorskip("pyarrow").table({"a": [1]})
     with pytest.raises(
-        jf.ArgumentError, match=r"first result is not a DataFrame(.|\n)*\.to_table\(\)\.to_pandas"
+        jf.ArgumentError,
+        match=r"first result is not a DataFrame(.|\n)*\.to_table\(\)\.to_pandas",
     ):
         jf.diff(dataset.dataset(table), A)
 
 
 def test_lists_and_objects_are_compared_and_are_no_keys() -> None:
     """Columns of lists or objects are never keys, but their changes count."""
-    shown = jf.diff(A.assign(Tags=[["x"], {"y": 1}, None]), A.assign(Tags=[["x"], {"y": 2}, None]))
+    shown = jf.diff(
+        A.assign(Tags=[["x"], {"y": 1}, None]), A.assign(Tags=[["x"], {"y": 2}, None])
+    )
     assert shown["Change"].tolist() == ["changed"]
     assert shown["Tags (after)"].tolist() == [{"y": 2}]
 
 
 ROWS = st.dictionaries(
-    st.text("abcdef", min_size=1, max_size=2), st.integers(-3, 3) | st.none(), max_size=8
+    st.text("abcdef", min_size=1, max_size=2),
+    st.integers(-3, 3) | st.none(),
+    max_size=8,
 )
 
 
@@ -210,7 +234,11 @@ def test_every_difference_is_there_once(
     assert len(found) == len(shown)
     names = {*before, *after}
     kinds = {
-        name: "added" if name not in before else "removed" if name not in after else "changed"
+        name: "added"
+        if name not in before
+        else "removed"
+        if name not in after
+        else "changed"
         for name in names
         if name not in before or name not in after or before[name] != after[name]
     }
@@ -220,10 +248,21 @@ def test_every_difference_is_there_once(
 def test_a_flag_is_a_key_only_where_the_rows_need_it() -> None:
     """Booleans are values, unless they are needed to identify the rows."""
     before = pd.DataFrame(
-        {"Q": ["1", "1"], "ToDate": [False, True], "Current": [False, True], "Spend": [5, 2]}
+        {
+            "Q": ["1", "1"],
+            "ToDate": [False, True],
+            "Current": [False, True],
+            "Spend": [5, 2],
+        }
     )
     shown = jf.diff(before, before.assign(Current=[True, True]))
-    assert list(shown) == ["Change", "Q", "ToDate", "Current (before)", "Current (after)"]
+    assert list(shown) == [
+        "Change",
+        "Q",
+        "ToDate",
+        "Current (before)",
+        "Current (after)",
+    ]
     assert list(shown["Change"]) == ["changed"]
     once = before.drop(index=1)
     assert list(jf.diff(once, once.assign(ToDate=True))["Change"]) == ["changed"]
@@ -243,7 +282,10 @@ def test_large_integers_are_compared_exactly() -> None:
     ids = pd.DataFrame({"id": [big + 1, big], "v": [1, 1]})
     others = pd.DataFrame({"id": pd.array([big + 1, big, None]), "v": [1, 3, 2]})
     shown = jf.diff(ids, others)
-    assert shown[["Change", "id"]].to_numpy().tolist() == [["changed", big], ["added", pd.NA]]
+    assert shown[["Change", "id"]].to_numpy().tolist() == [
+        ["changed", big],
+        ["added", pd.NA],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -254,17 +296,25 @@ def test_large_integers_differ_by_what_they_differ(dtype: Any, big: int) -> None
     """Integers subtract as integers, also with nulls and beyond 64 bits; beyond Int64, deltas are Python's."""
     missing: list[None] = [] if dtype in ("int64", "uint64") else [None]
     before = pd.DataFrame(
-        {"k": ["a", "b", "c"][: 2 + len(missing)], "v": pd.Series([big, 4, *missing], dtype=dtype)}
+        {
+            "k": ["a", "b", "c"][: 2 + len(missing)],
+            "v": pd.Series([big, 4, *missing], dtype=dtype),
+        }
     )
     after = before.assign(v=pd.Series([big + 1, 1, *missing], dtype=dtype)).iloc[::-1]
     shown = jf.diff(
-        before, pd.concat([after, pd.DataFrame({"k": ["new"], "v": pd.Series([7], dtype=dtype)})])
+        before,
+        pd.concat(
+            [after, pd.DataFrame({"k": ["new"], "v": pd.Series([7], dtype=dtype)})]
+        ),
     )
     assert shown["Change"].tolist() == ["changed", "changed", "added"]
     assert shown["v (delta)"].dtype == "Int64"
     assert shown["v (delta)"].dropna().tolist() == [-3, 1]
     assert shown["v (percent)"].dropna().tolist() == [-75.0, 1 / big * 100]
-    far = jf.diff(before, after.assign(v=pd.Series([0, -(2**70), *missing], dtype=object)))
+    far = jf.diff(
+        before, after.assign(v=pd.Series([0, -(2**70), *missing], dtype=object))
+    )
     assert [int(each) for each in far["v (delta)"]] == [-(2**70) - 4, -big]
 
 
@@ -278,10 +328,12 @@ def test_decimals_are_values_and_subtract_exactly() -> None:
     shown = jf.diff(before.assign(n=0), after)
     assert shown["Change"].tolist() == ["changed"] * 4
     assert shown["v (delta)"].tolist()[:3] == [Decimal("0.11"), 3, Decimal("0.02")]
-    assert shown["v (percent)"].fillna(-1).tolist() == pytest.approx([10.0, -1, 2e-30, -1])
-    assert list(jf.diff(before, before.assign(v=after["v"].astype(float)))["v (delta)"])[
-        :2
-    ] == pytest.approx([0.11, 3])
+    assert shown["v (percent)"].fillna(-1).tolist() == pytest.approx(
+        [10.0, -1, 2e-30, -1]
+    )
+    assert list(
+        jf.diff(before, before.assign(v=after["v"].astype(float)))["v (delta)"]
+    )[:2] == pytest.approx([0.11, 3])
     near = before.assign(v=[Decimal("1.11"), Decimal(0), *before["v"][2:]])
     assert jf.diff(before, near)["v (delta)"].tolist() == [Decimal("0.01")]
     assert jf.diff(before, near, tolerance=0.01).empty
@@ -291,8 +343,12 @@ def test_decimals_are_values_and_subtract_exactly() -> None:
 def test_durations_are_values(dtype: Any) -> None:
     """They identify no row; a difference is a duration, its percent a number."""
     hour = dt.timedelta(hours=1)
-    before = pd.DataFrame({"id": range(3), "v": pd.Series([hour, 0 * hour, None], dtype=dtype)})
-    shown = jf.diff(before, before.assign(v=pd.Series([hour / 2, hour, hour], dtype=dtype)))
+    before = pd.DataFrame(
+        {"id": range(3), "v": pd.Series([hour, 0 * hour, None], dtype=dtype)}
+    )
+    shown = jf.diff(
+        before, before.assign(v=pd.Series([hour / 2, hour, hour], dtype=dtype))
+    )
     assert shown["Change"].tolist() == ["changed"] * 3
     assert shown["v (delta)"].dropna().tolist() == [-hour / 2, hour]
     assert shown["v (percent)"].fillna(0).tolist() == [-50.0, 0, 0]

@@ -37,9 +37,14 @@ def test_texts_are_at_the_left_and_numbers_at_the_right() -> None:
 
 def test_labels_of_rows_and_all_columns_are_shown() -> None:
     """Each level of an index with labels is a column, and columns of one name are told apart."""
-    assert cells(pd.DataFrame([[1, "x"]], columns=["a", "a"])) == [["a", "a (2)"], ["1", "x"]]
+    assert cells(pd.DataFrame([[1, "x"]], columns=["a", "a"])) == [
+        ["a", "a (2)"],
+        ["1", "x"],
+    ]
     assert cells(pd.DataFrame({"a": [1]}, index=["x"])) == [["index", "a"], ["x", "1"]]
-    two = pd.MultiIndex.from_tuples([("x", pd.Timestamp("2025-01-02"))], names=["<i>", "Date"])
+    two = pd.MultiIndex.from_tuples(
+        [("x", pd.Timestamp("2025-01-02"))], names=["<i>", "Date"]
+    )
     assert cells(pd.DataFrame({"a": [1]}, index=two)) == [
         ["&lt;i&gt;", "Date", "a"],
         ["x", "2025-01-02", "1"],
@@ -49,7 +54,8 @@ def test_labels_of_rows_and_all_columns_are_shown() -> None:
 def test_a_wide_frame_says_what_it_leaves_out() -> None:
     """At most forty columns and a hundred rows are shown, and the rest is counted."""
     frame = pd.DataFrame(
-        np.zeros((1_000_000, 45), dtype="int8"), columns=[f"c{number}" for number in range(45)]
+        np.zeros((1_000_000, 45), dtype="int8"),
+        columns=[f"c{number}" for number in range(45)],
     )
     shown = cells(frame)
     assert len(shown) == 1 + 50 + 1 + 50
@@ -59,7 +65,14 @@ def test_a_wide_frame_says_what_it_leaves_out() -> None:
 
 def test_names_of_columns_are_inert() -> None:
     """A column name is short escaped text on one line."""
-    names = ["<script>alert(1)</script>", "$x$", "a\n\u202eb", "x" * 10_000, ("a", 1), None]
+    names = [
+        "<script>alert(1)</script>",
+        "$x$",
+        "a\n\u202eb",
+        "x" * 10_000,
+        ("a", 1),
+        None,
+    ]
     (shown, _) = cells(pd.DataFrame([range(6)], columns=pd.Index(names, dtype=object)))
     assert shown[:3] == ["&lt;script&gt;alert(1)&lt;/script&gt;", "$x$", "a \\u202eb"]
     assert len(shown[3]) == 120
@@ -79,7 +92,11 @@ def test_an_empty_frame_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "text"),
-    [(0, "0 rows × 1 column"), (1, "1 row × 1 column"), (1826, "1,826 rows × 1 column")],
+    [
+        (0, "0 rows × 1 column"),
+        (1, "1 row × 1 column"),
+        (1826, "1,826 rows × 1 column"),
+    ],
 )
 def test_the_size_is_said_in_words(rows: int, text: str) -> None:
     """Rows and columns are counted, with singular and plural."""
@@ -103,15 +120,24 @@ def test_a_listing_reads_by_its_kinds() -> None:
     """Numbers are right-aligned at the decimal point, times are on one line, texts are left-aligned."""
     counts = pd.array([10956, None], dtype="Int64")
     listing = Listing(
-        {"a": ["<td>", "b"], "rows": counts, "time": pd.to_datetime(["2024-01-31 12:00:01"] * 2)}
+        {
+            "a": ["<td>", "b"],
+            "rows": counts,
+            "time": pd.to_datetime(["2024-01-31 12:00:01"] * 2),
+        }
     )
     listing["seconds"] = [2.7, 0.06]
     listing["number"] = [1000, 1001]
     cells = re.findall(
-        r'<t[dh] style="text-align: (\w+); [^>]*white-space: (\w+)">(.*?)</t', listing._repr_html_()
+        r'<t[dh] style="text-align: (\w+); [^>]*white-space: (\w+)">(.*?)</t',
+        listing._repr_html_(),
     )
     assert cells == [
-        *[("left", "normal", "a"), ("right", "nowrap", "rows"), ("left", "nowrap", "time")],
+        *[
+            ("left", "normal", "a"),
+            ("right", "nowrap", "rows"),
+            ("left", "nowrap", "time"),
+        ],
         *[("right", "nowrap", "seconds"), ("right", "nowrap", "number")],
         *[
             ("left", "normal", "&lt;td&gt;"),

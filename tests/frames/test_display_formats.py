@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 TIMES = ["2025-01-02 00:00:00", "2025-01-02 03:04:05"]
 
 
-def texts(values: object, name: str = "a", about: str = "", dtype: object = None) -> list[str]:
+def texts(
+    values: object, name: str = "a", about: str = "", dtype: object = None
+) -> list[str]:
     """Return the texts of the values of a column with this name."""
     column = pd.Series(values, name=name, dtype=dtype)
     return [format_of(column, about).text(value) for value in column]
@@ -53,7 +55,12 @@ def test_a_number_has_the_decimals_that_its_size_asks_for(
 )
 def test_growth_reads_as_percent(name: str) -> None:
     """A column named growth holds fractions, which are shown with their sign."""
-    assert texts([0.08079, -0.5, 12.0, None], name) == ["+8.1%", "−50.0%", "+1,200.0%", ""]
+    assert texts([0.08079, -0.5, 12.0, None], name) == [
+        "+8.1%",
+        "−50.0%",
+        "+1,200.0%",
+        "",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +74,9 @@ def test_growth_reads_as_percent(name: str) -> None:
         ("Growth", "Growth in percent."),
     ],
 )
-def test_what_merely_lies_between_0_and_1_is_no_percentage(name: str, about: str) -> None:
+def test_what_merely_lies_between_0_and_1_is_no_percentage(
+    name: str, about: str
+) -> None:
     """Other fractions, and growth that is in percent already, aren't multiplied."""
     assert texts([0.25, 0.5], name, about) == ["0.2500", "0.5000"]
     assert texts([8.1, 5.3, 0.5], "Growth") == ["8.1000", "5.3000", "0.5000"]
@@ -99,7 +108,8 @@ def test_a_whole_number_that_names_something_is_not_grouped(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Paid", "Grid", "Valid", "Casino", "Monkey", "Number of Cards", "Year Count"]
+    "name",
+    ["Paid", "Grid", "Valid", "Casino", "Monkey", "Number of Cards", "Year Count"],
 )
 def test_a_count_whose_name_ends_like_an_id_is_grouped(name: str) -> None:
     """Only a whole word makes a name an identifier."""
@@ -118,9 +128,18 @@ def test_a_count_whose_name_ends_like_an_id_is_grouped(name: str) -> None:
         (pd.array(["0001-01-01"], dtype="datetime64[s]"), ["0001-01-01"]),
         (pd.Series([dt.date(2025, 1, 2)], dtype=object), ["2025-01-02"]),
         (pd.to_timedelta(["1 day"]), ["1 days 00:00:00"]),
-        (pd.Series([Decimal("-1234.50"), Decimal("NaN")], dtype=object), ["−1,234.50", ""]),
-        (pd.Series([2**80, None], dtype=object), ["1,208,925,819,614,629,174,706,176", ""]),
-        (pd.Series([b"caf\xc3\xa9", b"\xff\x00"], dtype=object), ["café", "b'\\xff\\x00'"]),
+        (
+            pd.Series([Decimal("-1234.50"), Decimal("NaN")], dtype=object),
+            ["−1,234.50", ""],
+        ),
+        (
+            pd.Series([2**80, None], dtype=object),
+            ["1,208,925,819,614,629,174,706,176", ""],
+        ),
+        (
+            pd.Series([b"caf\xc3\xa9", b"\xff\x00"], dtype=object),
+            ["café", "b'\\xff\\x00'"],
+        ),
         (
             pd.Series([{"a": None, "b": ["é"]}, [1, 2]], dtype=object),
             ['{"a": null, "b": ["é"]}', "[1, 2]"],
@@ -128,7 +147,10 @@ def test_a_count_whose_name_ends_like_an_id_is_grouped(name: str) -> None:
         (pd.Categorical(["x", None]), ["x", ""]),
         (pd.Categorical([12345, None]), ["12,345", ""]),
         (pd.array([True, None], dtype="boolean"), ["True", ""]),
-        (pd.array(["a\x1b[31mb\u202e\n c", None], dtype="string"), ["a\\x1b[31mb\\u202e c", ""]),
+        (
+            pd.array(["a\x1b[31mb\u202e\n c", None], dtype="string"),
+            ["a\\x1b[31mb\\u202e c", ""],
+        ),
         (pd.Series([-1.0, "-x", True, None], dtype=object), ["-1.0", "-x", "True", ""]),
     ],
     ids=lambda values: str(getattr(values, "dtype", "")),
@@ -141,9 +163,17 @@ def test_each_type_reads_well(values: object, shown: list[str]) -> None:
 def test_numbers_stand_at_the_right_and_nothing_else_does() -> None:
     """Numbers of any type are right-aligned; texts, days and booleans are left-aligned."""
     right = [[1], [1.5], pd.array([1], "Int64"), [Decimal(1)], [2**80]]
-    left = [["1"], [True], pd.to_datetime(["2025-01-02"]), pd.Series([[1]], dtype=object), [None]]
+    left = [
+        ["1"],
+        [True],
+        pd.to_datetime(["2025-01-02"]),
+        pd.Series([[1]], dtype=object),
+        [None],
+    ]
     assert all("right" in table_html(pd.DataFrame({"a": values})) for values in right)
-    assert not any("right" in table_html(pd.DataFrame({"a": values})) for values in left)
+    assert not any(
+        "right" in table_html(pd.DataFrame({"a": values})) for values in left
+    )
 
 
 class Counted(list[int]):
@@ -168,6 +198,14 @@ def test_a_huge_value_is_cut_and_not_looked_through() -> None:
     deep: list[object] = []
     for _ in range(100_000):
         deep = [deep]
-    for value in ("x" * 10**8, b"x" * 10**8, [0] * 10**7, [["x" * 10**7]], loop, deep, 10**5000):
+    for value in (
+        "x" * 10**8,
+        b"x" * 10**8,
+        [0] * 10**7,
+        [["x" * 10**7]],
+        loop,
+        deep,
+        10**5000,
+    ):
         (shown,) = texts([value], dtype=object)
         assert 0 < len(shown) <= LONGEST_CELL

@@ -112,7 +112,10 @@ def test_csv_text_that_a_spreadsheet_would_run_is_escaped_in_cells_and_headers(
 ) -> None:
     """FAULTS 95, 131."""
     frame = pd.DataFrame(
-        {cell: pd.Series([cell], dtype="string"), "mixed": pd.Series([cell], dtype=object)}
+        {
+            cell: pd.Series([cell], dtype="string"),
+            "mixed": pd.Series([cell], dtype=object),
+        }
     )
     assert list(csv.reader(io.StringIO(saved(frame, "csv"), newline=""))) == [
         [written, "mixed"],
@@ -124,9 +127,14 @@ def test_csv_has_no_formula_for_any_spreadsheet() -> None:
     """Read with commas, semicolons or tabs between cells, with quotes or without, no cell is one (FAULTS 131)."""
     signs = "=-\uff1d\uff20;\t\r\n\0\ufeff\xa0 ,\"'a"
     cells = [
-        "".join(each) for length in (1, 2, 3) for each in itertools.product(signs, repeat=length)
+        "".join(each)
+        for length in (1, 2, 3)
+        for each in itertools.product(signs, repeat=length)
     ]
-    text = saved(pd.DataFrame({"x": "x", "first": cells, "=last": cells}).set_index("first"), "csv")
+    text = saved(
+        pd.DataFrame({"x": "x", "first": cells, "=last": cells}).set_index("first"),
+        "csv",
+    )
     found = [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
     assert len(found) == 3 * len(cells) + 3
     for separator in ";\t":
@@ -137,7 +145,9 @@ def test_csv_has_no_formula_for_any_spreadsheet() -> None:
         ]
         found += re.split(f"[{separator}\r\n]", text)
     for cell in found:
-        assert not re.match(r'[\s\0\ufeff"]*[=+\-@\uff1d\uff0b\uff0d\uff20]', cell), cell
+        assert not re.match(r'[\s\0\ufeff"]*[=+\-@\uff1d\uff0b\uff0d\uff20]', cell), (
+            cell
+        )
 
 
 @pytest.mark.slow
@@ -157,12 +167,21 @@ def test_csv_of_one_column_keeps_the_rows_without_a_value() -> None:
 
 def test_csv_numbers_are_never_touched() -> None:
     frame = pd.DataFrame(
-        {"a": [-1], "b": [-0.5], "c": pd.Series([-(2**70)], dtype=object), "d": [-1e300]}
+        {
+            "a": [-1],
+            "b": [-0.5],
+            "c": pd.Series([-(2**70)], dtype=object),
+            "d": [-1e300],
+        }
     )
     assert saved(frame, "csv") == f"a,b,c,d\n-1,-0.5,{-(2**70)},-1e+300\n"
 
 
-@given(st.lists(st.tuples(st.text(), st.integers(), st.floats(allow_nan=False)), min_size=1))
+@given(
+    st.lists(
+        st.tuples(st.text(), st.integers(), st.floats(allow_nan=False)), min_size=1
+    )
+)
 def test_csv_reads_back_exactly(rows: list[tuple[str, int, float]]) -> None:
     frame = pd.DataFrame(rows, columns=["t", "i", "f"], dtype=object)
     _, *found = csv.reader(io.StringIO(saved(frame, "csv"), newline=""))
@@ -176,9 +195,18 @@ def test_csv_reads_back_exactly(rows: list[tuple[str, int, float]]) -> None:
 
 
 @pytest.mark.parametrize(
-    "rows", [ROWS, ODD, [], [{"Date": "2024-01-01T00:00:00.5"}], [{"a": {"b": [{"c": 2**70}]}}]]
+    "rows",
+    [
+        ROWS,
+        ODD,
+        [],
+        [{"Date": "2024-01-01T00:00:00.5"}],
+        [{"a": {"b": [{"c": 2**70}]}}],
+    ],
 )
-def test_json_is_the_records_and_reads_back_as_the_same_frame(rows: list[dict[str, Any]]) -> None:
+def test_json_is_the_records_and_reads_back_as_the_same_frame(
+    rows: list[dict[str, Any]],
+) -> None:
     frame = frame_of(rows)
     text = saved(frame, "json")
     again = to_frame(text)
@@ -191,7 +219,10 @@ def test_json_is_valid_for_any_data() -> None:
         {
             "floats": [np.inf, np.nan],
             "text": pd.Series(["\ud800", "\x00"], dtype=object),
-            "nested": [{"a": float("nan"), 1: (np.int64(2), {3})}, np.array([1.5, np.inf])],
+            "nested": [
+                {"a": float("nan"), 1: (np.int64(2), {3})},
+                np.array([1.5, np.inf]),
+            ],
             "times": [pd.Timestamp("2024-01-01"), b"\xff"],
             "spans": pd.to_timedelta([1, 2], unit="h"),
             "kinds": pd.Categorical(["x", None]),
@@ -200,7 +231,14 @@ def test_json_is_valid_for_any_data() -> None:
     read = json.loads(saved(frame, "json"), parse_constant=pytest.fail)
     assert list(read[0]) == list(read[1]) == list(frame)
     assert [list(row.values()) for row in read] == [
-        [None, "\ufffd", {"a": None, "1": [2, [3]]}, "2024-01-01T00:00:00", "0 days 01:00:00", "x"],
+        [
+            None,
+            "\ufffd",
+            {"a": None, "1": [2, [3]]},
+            "2024-01-01T00:00:00",
+            "0 days 01:00:00",
+            "x",
+        ],
         [None, "\x00", [1.5, None], "\ufffd", "0 days 02:00:00", None],
     ]
 
@@ -222,12 +260,16 @@ def test_json_times_are_days_only_where_all_are_at_midnight() -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_columns_of_two_levels_have_the_names_of_the_table(form: Any, tmp_path: Path) -> None:
+def test_columns_of_two_levels_have_the_names_of_the_table(
+    form: Any, tmp_path: Path
+) -> None:
     """Levels are joined by blanks, also those of row labels; equal names get a number."""
     for needed in ("xlsxwriter", "openpyxl") if form == "xlsx" else ():
         pytest.importorskip(needed)
     columns = pd.MultiIndex.from_tuples([("v", "x"), ("d", ""), (1, 2), ("v x", "")])
-    frame = pd.DataFrame([[1, 2, 3, 4]], columns=columns, index=pd.Index(["a"], name="key"))
+    frame = pd.DataFrame(
+        [[1, 2, 3, 4]], columns=columns, index=pd.Index(["a"], name="key")
+    )
     save(frame, path := tmp_path / "a", form)
     read = {
         "table": lambda: re.split("  +", path.read_text().splitlines()[0]),
@@ -262,7 +304,9 @@ def test_parquet_takes_any_data_and_any_attrs() -> None:
             "nested": [{"a": 1}, None],
         }
     )
-    frame.attrs = {"funcs": {"odd": object(), "nan": float("nan"), "number": np.float64(1.5)}}
+    frame.attrs = {
+        "funcs": {"odd": object(), "nan": float("nan"), "number": np.float64(1.5)}
+    }
     before = frame.copy()
     stream = io.BytesIO()
     save(frame, stream, "parquet")
@@ -278,8 +322,14 @@ def test_parquet_takes_any_data_and_any_attrs() -> None:
 @pytest.mark.parametrize(
     ("frame", "said"),
     [
-        (pd.DataFrame({"a": [1], "z": [1j]}), r"column 'z' \(complex128\): Unsupported numpy type"),
-        (pd.DataFrame({"a": [1], "e": [{}]}), r"column 'e' \(object\): Cannot write struct type"),
+        (
+            pd.DataFrame({"a": [1], "z": [1j]}),
+            r"column 'z' \(complex128\): Unsupported numpy type",
+        ),
+        (
+            pd.DataFrame({"a": [1], "e": [{}]}),
+            r"column 'e' \(object\): Cannot write struct type",
+        ),
         (
             pd.DataFrame({"a": [1], "c": pd.Categorical(["x"], ["x", 1])}),
             r"column 'c' \(category\): ",
@@ -288,7 +338,10 @@ def test_parquet_takes_any_data_and_any_attrs() -> None:
             pd.DataFrame({"a": [1], "s": pd.arrays.SparseArray([1])}),
             r"column 's' \(Sparse.*\): Sparse pandas data",
         ),
-        (pd.DataFrame([["x", 2j, 1]], columns=["a", "a", "b"]), "two columns named 'a'"),
+        (
+            pd.DataFrame([["x", 2j, 1]], columns=["a", "a", "b"]),
+            "two columns named 'a'",
+        ),
         (pd.DataFrame([[2, 1]], columns=["1", 1]), "two columns named '1'"),
     ],
     ids=["complex", "empty objects", "categories", "sparse", "names", "numbered"],
@@ -318,21 +371,27 @@ def test_parquet_without_pyarrow_says_what_to_install(
 
 def test_a_table_shows_every_column_aligned_numbers_to_the_right() -> None:
     frame = frame_of(
-        [{"Brand": "a", "Spend": 10.5, "n": 1}, {"Brand": "long", "Spend": None, "n": 100}]
+        [
+            {"Brand": "a", "Spend": 10.5, "n": 1},
+            {"Brand": "long", "Spend": None, "n": 100},
+        ]
     )
     assert saved(frame, "table") == (
         "Brand  Spend    n\n"
         "a       10.5    1\n"
         "long          100\n"
     )  # fmt: skip
-    wide = saved(frame_of([{f"column {place}": "x" * 60 for place in range(50)}] * 200), "table")
+    wide = saved(
+        frame_of([{f"column {place}": "x" * 60 for place in range(50)}] * 200), "table"
+    )
     assert len(wide.splitlines()) == 201
     assert "..." not in wide
 
 
 def test_a_table_holds_nothing_that_a_terminal_would_obey() -> None:
     text = saved(
-        frame_of([{"\x1b[31m": "a\nb\x1b]0;title\x07\u202e", "n": {"x": "\x1b"}}]), "table"
+        frame_of([{"\x1b[31m": "a\nb\x1b]0;title\x07\u202e", "n": {"x": "\x1b"}}]),
+        "table",
     )
     assert len(text.splitlines()) == 2
     assert all(char.isprintable() for char in text.replace("\n", ""))
@@ -357,12 +416,16 @@ def cells(frame: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
     assert not list(sheet.iter(f"{name}f")), "no cell is a formula"
     assert not list(sheet.iter(f"{name}hyperlink")), "no cell is a link"
     shared = read["xl/sharedStrings.xml"].iter(f"{name}si")
-    texts = ["".join(part.text or "" for part in one.iter(f"{name}t")) for one in shared]
+    texts = [
+        "".join(part.text or "" for part in one.iter(f"{name}t")) for one in shared
+    ]
     formats = {
-        each.get("numFmtId"): each.get("formatCode", "") for each in styles.iter(f"{name}numFmt")
+        each.get("numFmtId"): each.get("formatCode", "")
+        for each in styles.iter(f"{name}numFmt")
     }
     of_style = [
-        formats.get(each.get("numFmtId"), "") for each in next(styles.iter(f"{name}cellXfs"))
+        formats.get(each.get("numFmtId"), "")
+        for each in next(styles.iter(f"{name}cellXfs"))
     ]
     found = {}
     for cell in sheet.iter(f"{name}c"):
@@ -400,7 +463,9 @@ def test_excel_holds_numbers_dates_and_truth_as_such_and_nothing_for_null() -> N
 
 def test_excel_shows_growth_in_percent_below_a_header_that_stays_and_filters() -> None:
     """Fractions stay numbers; growth that is in percent already is as it is."""
-    frame = pd.DataFrame({"Spend Growth": [0.097, -0.02], "Growth (%)": [9.5, 5.0], "x": [0.5, 1]})
+    frame = pd.DataFrame(
+        {"Spend Growth": [0.097, -0.02], "Growth (%)": [9.5, 5.0], "x": [0.5, 1]}
+    )
     found = cells(frame)
     assert [found[f"{column}2"][1:] for column in "ABC"] == [
         ("0.097", "0.0%"),
@@ -424,7 +489,9 @@ def test_excel_holds_dates_of_python_as_dates() -> None:
         ([dt.date(1, 1, 1), day], ("s", "2024-01-02", "")),
         ([day, noon.replace(tzinfo=dt.UTC)], ("s", "2024-01-02T12:00:00+00:00", "")),
     ):
-        assert cells(pd.DataFrame({"day": pd.Series(values, dtype=object)}))["A3"] == last
+        assert (
+            cells(pd.DataFrame({"day": pd.Series(values, dtype=object)}))["A3"] == last
+        )
 
 
 def test_pandas_reads_what_was_saved_for_excel() -> None:
@@ -433,7 +500,13 @@ def test_pandas_reads_what_was_saved_for_excel() -> None:
     pytest.importorskip("openpyxl")
     days = pd.to_datetime(["2024-01-02", "2024-01-03"])
     frame = pd.DataFrame(
-        {"day": days, "code": ["a", "=1+1"], "n": [3, 4], "x": [-0.5, np.nan], "ok": [True, False]}
+        {
+            "day": days,
+            "code": ["a", "=1+1"],
+            "n": [3, 4],
+            "x": [-0.5, np.nan],
+            "ok": [True, False],
+        }
     )
     save(frame, stream := io.BytesIO(), "xlsx")
     pd.testing.assert_frame_equal(
@@ -467,7 +540,19 @@ def test_excel_holds_as_text_what_it_would_change(values: Any, written: str) -> 
 
 
 @pytest.mark.parametrize(
-    "cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\0=1", "\n=1", "\uff1d1", "\ufeff =1"]
+    "cell",
+    [
+        "=1+1",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "\t=1",
+        "\r=1",
+        "\0=1",
+        "\n=1",
+        "\uff1d1",
+        "\ufeff =1",
+    ],
 )
 def test_excel_text_that_would_run_is_escaped_in_cells_and_headers(cell: str) -> None:
     """Rows 95 and 131: text that starts like a formula gets an apostrophe, as in CSV, and NUL is removed."""
@@ -599,4 +684,6 @@ def test_a_value_nested_too_deeply_is_a_named_error(form: Any) -> None:
     for _ in range(100_000):
         deep = [deep]
     with pytest.raises(ArgumentError, match="nested too deeply"):
-        save(pd.DataFrame({"a": pd.Series([deep, 1], dtype=object)}), io.StringIO(), form)
+        save(
+            pd.DataFrame({"a": pd.Series([deep, 1], dtype=object)}), io.StringIO(), form
+        )

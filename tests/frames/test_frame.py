@@ -38,7 +38,8 @@ def plain(frame: pd.DataFrame) -> dict[str, list[Any]]:
     """Return the values by column, with None for all missing values."""
     return {
         name: [
-            None if pd.api.types.is_scalar(value) and pd.isna(value) else value for value in column
+            None if pd.api.types.is_scalar(value) and pd.isna(value) else value
+            for value in column
         ]
         for name, column in frame.astype(object).items()
     }
@@ -58,13 +59,17 @@ ENVELOPES = {
     "all of it encoded": json.dumps(reply(TABLE).decode()),
     "space around": json.dumps({"body": f"\n {json.dumps(TABLE)} \n", "error": None}),
     "no error said": json.dumps({"body": TABLE}),
-    "an envelope in an envelope": json.dumps({"error": None, "body": reply(TABLE).decode()}),
+    "an envelope in an envelope": json.dumps(
+        {"error": None, "body": reply(TABLE).decode()}
+    ),
     "more fields": json.dumps({"error": None, "body": TABLE, "requestId": "7"}),
 }
 
 
 @pytest.mark.parametrize("text", ENVELOPES.values(), ids=ENVELOPES)
-def test_the_envelope_is_unwrapped_however_often_the_body_was_encoded(text: bytes | str) -> None:
+def test_the_envelope_is_unwrapped_however_often_the_body_was_encoded(
+    text: bytes | str,
+) -> None:
     assert plain(to_frame(text)) == {"a": [1, 2], "b": ["x", "y"]}
 
 
@@ -203,7 +208,8 @@ def test_a_page_that_is_not_all_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", ["[1, 2", '{"a": ', '"[{', "[1] x", "[{}]\n[{}]", "[1e999]", '[{"a":' * 50_000]
+    "body",
+    ["[1, 2", '{"a": ', '"[{', "[1] x", "[{}]\n[{}]", "[1e999]", '[{"a":' * 50_000],
 )
 def test_a_body_that_opens_like_json_and_is_not_is_refused(body: str) -> None:
     with pytest.raises(ProtocolError, match="body of the reply"):
@@ -262,7 +268,11 @@ SHAPES: dict[str, tuple[Any, ...]] = {
         {"a": [{"x": [1]}, [1, 2], [3, 4]]},
     ),
     "objects without keys": ([{"a": {}}, {"a": None}], "records", {"a": [{}, None]}),
-    "a name with a dot": ([{"a.b": 1, "a": {"b": 2}}], "records", {"a.b": [1], "a.b.1": [2]}),
+    "a name with a dot": (
+        [{"a.b": 1, "a": {"b": 2}}],
+        "records",
+        {"a.b": [1], "a.b.1": [2]},
+    ),
     "one record": (
         {"a": 1, "b": {"x": 2}, "c": [1, 2]},
         "record",
@@ -297,8 +307,18 @@ SHAPES: dict[str, tuple[Any, ...]] = {
         {"a": [1, 2, None], "b": [None, None, 3]},
         ["x", "007", "y"],
     ),
-    "row numbers that are too large": ({"a": {str(2**63): 1}}, "columns", {"a": [1]}, [2**63]),
-    "a row number like no other": ({"a": {"0": 1, "-0": 2}}, "columns", {"a": [1, 2]}, ["0", "-0"]),
+    "row numbers that are too large": (
+        {"a": {str(2**63): 1}},
+        "columns",
+        {"a": [1]},
+        [2**63],
+    ),
+    "a row number like no other": (
+        {"a": {"0": 1, "-0": 2}},
+        "columns",
+        {"a": [1, 2]},
+        ["0", "-0"],
+    ),
     "columns without rows": ({"a": {}, "b": {}}, "columns", {"a": [], "b": []}),
     "a column of objects": ({"a": {"0": {"x": 1}}}, "columns", {"a": [{"x": 1}]}),
     "years as columns": (
@@ -313,13 +333,22 @@ SHAPES: dict[str, tuple[Any, ...]] = {
         {"a": [1, 2], "b.c": ["x", None]},
         [7, 8],
     ),
-    "by row, a null row": ({"7": {"a": 1}, "8": None}, "index", {"a": [1, None]}, [7, 8]),
+    "by row, a null row": (
+        {"7": {"a": 1}, "8": None},
+        "index",
+        {"a": [1, None]},
+        [7, 8],
+    ),
     "by row, years as columns": (
         {"0": {"s": "x", "2024": 1}, "1": {"s": "y"}},
         "index",
         {"s": ["x", "y"], "2024": [1, None]},
     ),
-    "by column": ({"a": [1, 2], "b": ["x", "y"]}, "lists", {"a": [1, 2], "b": ["x", "y"]}),
+    "by column": (
+        {"a": [1, 2], "b": ["x", "y"]},
+        "lists",
+        {"a": [1, 2], "b": ["x", "y"]},
+    ),
     "columns without values": ({"a": [], "b": []}, "lists", {"a": [], "b": []}),
     "split": (
         {"columns": ["a", "b"], "index": [4, 5], "data": [[1, "x"], [2, "y"]]},
@@ -327,7 +356,11 @@ SHAPES: dict[str, tuple[Any, ...]] = {
         {"a": [1, 2], "b": ["x", "y"]},
         [4, 5],
     ),
-    "split without labels": ({"columns": ["a"], "data": [[1], [2]]}, "split", {"a": [1, 2]}),
+    "split without labels": (
+        {"columns": ["a"], "data": [[1], [2]]},
+        "split",
+        {"a": [1, 2]},
+    ),
     "split without rows": (
         {"columns": ["a", "b"], "index": [], "data": []},
         "split",
@@ -339,7 +372,11 @@ SHAPES: dict[str, tuple[Any, ...]] = {
         {"0": [1], "": [2], '["a", 1]': [3]},
         ['["x", 1]'],
     ),
-    "lists": ([[1, "x"], [2], None], "rows", {"0": [1, 2, None], "1": ["x", None, None]}),
+    "lists": (
+        [[1, "x"], [2], None],
+        "rows",
+        {"0": [1, 2, None], "1": ["x", None, None]},
+    ),
     "scalars": ([1, None, 3], "list", {"Result": [1, None, 3]}),
     "mixed": ([1, "a", {"b": 1}], "list", {"Result": [1, "a", {"b": 1}]}),
     "nulls": ([None, None], "list", {"Result": [None, None]}),
@@ -354,7 +391,10 @@ SHAPES: dict[str, tuple[Any, ...]] = {
         ["x", "y"],
     ),
     "table schema of rows without a name": (
-        {"schema": table("index", index="integer", a="any"), "data": [{"index": 3, "a": 1}]},
+        {
+            "schema": table("index", index="integer", a="any"),
+            "data": [{"index": 3, "a": 1}],
+        },
         "table",
         {"a": [1]},
         [3],
@@ -378,7 +418,12 @@ def test_every_shape_gives_its_documented_frame(case: tuple[Any, ...]) -> None:
 
 
 def test_the_docstring_names_every_shape() -> None:
-    shapes = {shape for _, shape, *_ in SHAPES.values()} | {"text", "schema", "lines", "page"}
+    shapes = {shape for _, shape, *_ in SHAPES.values()} | {
+        "text",
+        "schema",
+        "lines",
+        "page",
+    }
     told = (to_frame.__doc__ or "").partition("**Types**")[0]
     assert set(re.findall(r"^ *``(\w+)``  +``", told, re.MULTILINE)) == shapes
 
@@ -400,9 +445,13 @@ def test_lines_that_are_odd_are_told_once_and_one_that_is_broken_is_named() -> N
             "a": [None, None, 1]
         }
     assert len(caught) == 1
-    with pytest.raises(ProtocolError, match="reply's line 2 is cut short: it ends at byte 6"):
+    with pytest.raises(
+        ProtocolError, match="reply's line 2 is cut short: it ends at byte 6"
+    ):
         to_frame('{"a": 1}\n{"a": \n{"a": 2}', lines=True)
-    with pytest.raises(ProtocolError, match="reply's line 1 contains the key 'a' twice"):
+    with pytest.raises(
+        ProtocolError, match="reply's line 1 contains the key 'a' twice"
+    ):
         to_frame('{"a": 1, "a": 2}', lines=True, strict=True)
     for text in ('{"a": 1}{"a": 2}\n{"a": 3}', '{"a": 1}\n{"a":\n2}', "1\r2\n"):
         with pytest.raises(ProtocolError, match="at byte"):
@@ -412,7 +461,10 @@ def test_lines_that_are_odd_are_told_once_and_one_that_is_broken_is_named() -> N
 def test_a_function_that_fails_after_its_first_lines_has_failed() -> None:
     with pytest.raises(FunctionError, match="no more"):
         to_frame('{"a": 1}\n{"error": "no more"}', lines=True)
-    assert plain(to_frame('{"at": 1, "error": "x"}', lines=True)) == {"at": [1], "error": ["x"]}
+    assert plain(to_frame('{"at": 1, "error": "x"}', lines=True)) == {
+        "at": [1],
+        "error": ["x"],
+    }
 
 
 def test_row_labels_stand_beside_values_of_every_dtype() -> None:
@@ -437,7 +489,9 @@ def test_row_labels_stand_beside_values_of_every_dtype() -> None:
 
 def test_row_numbers_from_0_are_no_labels_and_a_null_is_no_row_number() -> None:
     assert isinstance(to_frame(reply({"a": {"0": 1, "1": 2}})).index, pd.RangeIndex)
-    index = to_frame(reply({"columns": ["a"], "index": [None, 1], "data": [[10], [20]]})).index
+    index = to_frame(
+        reply({"columns": ["a"], "index": [None, 1], "data": [[10], [20]]})
+    ).index
     assert [None if pd.isna(label) else label for label in index] == [None, 1]
 
 
@@ -445,9 +499,17 @@ def test_row_numbers_from_0_are_no_labels_and_a_null_is_no_row_number() -> None:
 def test_a_primary_key_that_cannot_be_one_is_left_out(keys: Any) -> None:
     fields = [{"name": "a"}, {"name": None, "type": "any"}]
     frame = to_frame(
-        reply({"schema": {"fields": fields, "primaryKey": keys}, "data": [{"a": [1], "": 2}]})
+        reply(
+            {
+                "schema": {"fields": fields, "primaryKey": keys},
+                "data": [{"a": [1], "": 2}],
+            }
+        )
     )
-    assert plain(frame.reset_index(drop=frame.index.name is None)) == {"a": [[1]], "": [2]}
+    assert plain(frame.reset_index(drop=frame.index.name is None)) == {
+        "a": [[1]],
+        "": [2],
+    }
 
 
 # Replies of 0.3 MB and less that describe more than 20 million cells, or as many characters of names.
@@ -464,10 +526,14 @@ BOMBS: dict[str, bytes] = {
     "nested records": json.dumps([WIDE, *[{}] * 3000]).encode(),
     "nested records, read in chunks": json.dumps([*LONG, WIDE]).encode(),
     "nested records, read in chunks, encoded": reply([WIDE, *LONG, WIDE]),
-    "records by row": json.dumps({str(at): {f"a{at}": at} for at in range(5000)}).encode(),
+    "records by row": json.dumps(
+        {str(at): {f"a{at}": at} for at in range(5000)}
+    ).encode(),
     "rows": json.dumps([[1] * 3000, *[[]] * 7000]).encode(),
     "columns": json.dumps({f"a{at}": {str(at): at} for at in range(5000)}).encode(),
-    "columns by name": json.dumps({f"a{at}": {f"b{at}": at} for at in range(5000)}).encode(),
+    "columns by name": json.dumps(
+        {f"a{at}": {f"b{at}": at} for at in range(5000)}
+    ).encode(),
     "records with a schema": json.dumps(
         {"schema": {"a": {"type": "int32"}}, "data": NEW_KEYS}
     ).encode(),
@@ -478,12 +544,16 @@ BOMBS: dict[str, bytes] = {
     "a schema of a split frame": json.dumps(
         {"schema": DECLARED, "data": {"columns": [], "data": [[]] * 9000}}
     ).encode(),
-    "names": json.dumps([{"a" * 100_000: {f"a{at}": 1 for at in range(3000)}}]).encode(),
+    "names": json.dumps(
+        [{"a" * 100_000: {f"a{at}": 1 for at in range(3000)}}]
+    ).encode(),
 }
 
 
 @pytest.mark.parametrize(
-    "lines", [pytest.param(False, marks=pytest.mark.slow), True], ids=["document", "lines"]
+    "lines",
+    [pytest.param(False, marks=pytest.mark.slow), True],
+    ids=["document", "lines"],
 )
 def test_a_small_reply_that_describes_a_huge_table_is_refused_before_it_takes_memory(
     lines: bool,
@@ -503,7 +573,9 @@ def test_a_small_reply_that_describes_a_huge_table_is_refused_before_it_takes_me
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-        assert peak < 100 * 2**20, f"{name}: {len(sent):,} bytes took {peak / 2**20:.0f} MiB"
+        assert peak < 100 * 2**20, (
+            f"{name}: {len(sent):,} bytes took {peak / 2**20:.0f} MiB"
+        )
 
 
 def test_no_memory_is_taken_for_levels_of_objects() -> None:
@@ -526,7 +598,8 @@ SPARSE_VALUES = st.sampled_from([None, 1, 2**70, 1.5, True, "x", "2024-01-01", [
 
 @given(
     st.lists(
-        st.dictionaries(st.sampled_from("abcdefghij"), SPARSE_VALUES, max_size=2), max_size=12
+        st.dictionaries(st.sampled_from("abcdefghij"), SPARSE_VALUES, max_size=2),
+        max_size=12,
     ),
     st.booleans(),
 )
@@ -537,7 +610,9 @@ def test_what_is_missing_is_read_as_null_however_little_there_is(
     names = [*dict.fromkeys(name for row in rows for name in row)]
     full = [{name: row.get(name) for name in names} for row in rows]
     if nested:
-        rows, full = ([{"n": row} if row else {} for row in each] for each in (rows, full))
+        rows, full = (
+            [{"n": row} if row else {} for row in each] for each in (rows, full)
+        )
     pd.testing.assert_frame_equal(to_frame(reply(rows)), to_frame(reply(full)))
     ragged = [[*row.values()] for row in rows]
     width = max(map(len, ragged), default=0)
@@ -555,7 +630,10 @@ def test_a_column_may_lack_rows_in_any_order_or_all(first: Any) -> None:
         "d": {"y": first, "x": None},
     }
     names = ["x", "y", "z"]
-    full = {column: [values.get(name) for name in names] for column, values in by_row.items()}
+    full = {
+        column: [values.get(name) for name in names]
+        for column, values in by_row.items()
+    }
     assert plain(to_frame(reply(by_row))) == full
 
 
@@ -563,7 +641,9 @@ def test_the_bound_grows_with_the_reply_and_sparse_data_pass(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Twenty cells per byte are read, and 20 million of any reply, exactly as sent (FAULTS 124)."""
-    sparse = [{f"a{(at * 7 + key) % 500}": at for key in range(5)} for at in range(2000)]
+    sparse = [
+        {f"a{(at * 7 + key) % 500}": at for key in range(5)} for at in range(2000)
+    ]
     frame = to_frame(reply(sparse))
     assert frame.shape == (2000, 500)
     assert frame.count().sum() == 10_000
@@ -576,7 +656,9 @@ def test_the_bound_grows_with_the_reply_and_sparse_data_pass(
     per_byte = 59 * 9 / len(rows)
     for most, is_read in ((per_byte + 0.1, True), (per_byte - 0.1, False)):
         monkeypatch.setattr(columns, "_CELLS_PER_BYTE", most)
-        refused = pytest.raises(ReplyTooLargeError, match="59 rows and at least 9 columns")
+        refused = pytest.raises(
+            ReplyTooLargeError, match="59 rows and at least 9 columns"
+        )
         with contextlib.nullcontext() if is_read else refused:
             assert to_frame(rows).shape == (59, 9)
 
@@ -588,7 +670,11 @@ def test_the_bound_grows_with_the_reply_and_sparse_data_pass(
         [{"a": 1}, {"b": 1}, {"c": 1}],
         {"a": {"0": 1}, "b": {"1": 1}, "c": {"2": 1}},
         {
-            "schema": {"a": {"type": "any"}, "b": {"type": "any"}, "c": {"type": "any"}},
+            "schema": {
+                "a": {"type": "any"},
+                "b": {"type": "any"},
+                "c": {"type": "any"},
+            },
             "data": [{}, {}, {}],
         },
     ],
@@ -605,7 +691,10 @@ def test_what_a_few_ragged_rows_would_be_filled_up_to_is_bounded(
 
 def test_a_primary_key_that_is_named_often_is_one() -> None:
     """A key repeated ten thousand times does not make as many levels of an index (FAULTS 124)."""
-    schema = {"fields": [{"name": "a", "type": "integer"}], "primaryKey": ["a"] * 10_000}
+    schema = {
+        "fields": [{"name": "a", "type": "integer"}],
+        "primaryKey": ["a"] * 10_000,
+    }
     frame = to_frame(reply({"schema": schema, "data": [{"a": 1}, {"a": 2}]}))
     assert frame.index.names == ["a"]
 
@@ -614,8 +703,14 @@ def test_a_primary_key_that_is_named_often_is_one() -> None:
     ("body", "words"),
     [
         ({"a": [1, 2], "b": [1]}, "Column 'a' has 2 values and column 'b' has 1"),
-        ({"columns": ["a", "b"], "data": [[1, 2], [1]]}, "Row 1 has 1 values for 2 columns"),
-        ({"columns": ["a"], "index": [0], "data": [[1], [2]]}, "1 row labels for 2 rows"),
+        (
+            {"columns": ["a", "b"], "data": [[1, 2], [1]]},
+            "Row 1 has 1 values for 2 columns",
+        ),
+        (
+            {"columns": ["a"], "index": [0], "data": [[1], [2]]},
+            "1 row labels for 2 rows",
+        ),
     ],
 )
 def test_columns_that_do_not_fit_together_are_refused(body: Any, words: str) -> None:
@@ -626,10 +721,19 @@ def test_columns_that_do_not_fit_together_are_refused(body: Any, words: str) -> 
 def test_columns_of_one_name_or_none_are_kept_and_told_apart() -> None:
     names = ["a", "a", "", "", "a.1", "a"]
     frame = to_frame(reply({"columns": names, "data": [[1, 2, 3, 4, 5, 6]]}))
-    assert plain(frame) == {"a": [1], "a.2": [2], "": [3], ".1": [4], "a.1": [5], "a.3": [6]}
+    assert plain(frame) == {
+        "a": [1],
+        "a.2": [2],
+        "": [3],
+        ".1": [4],
+        "a.1": [5],
+        "a.3": [6],
+    }
 
 
-def test_of_a_column_that_stands_twice_in_a_record_the_last_wins_and_strict_refuses_it() -> None:
+def test_of_a_column_that_stands_twice_in_a_record_the_last_wins_and_strict_refuses_it() -> (
+    None
+):
     text = json.dumps({"error": None, "body": '[{"a": 1, "a": 2}]'})
     assert plain(to_frame(text)) == {"a": [2]}
     with pytest.raises(ProtocolError, match="'a' twice"):
@@ -667,10 +771,18 @@ DTYPES: dict[str, tuple[list[Any], str]] = {
     "dates and datetimes": (["2024-01-01", "2024-01-01T10:00"], "datetime64[us]"),
     "nanoseconds": (["2024-01-01T10:00:00.123456789", None], "datetime64[ns]"),
     "offsets": (
-        ["2024-01-01T10:00:00Z", "2024-01-01T10:00:00+05:30", "2024-01-01T10:00-03:30", None],
+        [
+            "2024-01-01T10:00:00Z",
+            "2024-01-01T10:00:00+05:30",
+            "2024-01-01T10:00-03:30",
+            None,
+        ],
         UTC,
     ),
-    "nanoseconds beyond their years": (["2024-01-01T10:00:00.123456789", "9999-12-31"], "string"),
+    "nanoseconds beyond their years": (
+        ["2024-01-01T10:00:00.123456789", "9999-12-31"],
+        "string",
+    ),
     "offsets that differ in their digits": (
         ["2024-01-01T10:00+01:00", "2024-01-01T10:00+02:00"],
         UTC,
@@ -694,18 +806,25 @@ DTYPES: dict[str, tuple[list[Any], str]] = {
     "dates with space around": (["2024-01-01 ", "2024-01-01"], "string"),
     "basic dates": (["20240101"], "string"),
     "months": (["2024-01"], "string"),
-    "dates of other kinds": (["01/02/2024", "1 May 2024", "today", "modified"], "string"),
+    "dates of other kinds": (
+        ["01/02/2024", "1 May 2024", "today", "modified"],
+        "string",
+    ),
     "digits that are not ASCII": (["\uff12024-01-01"], "string"),
 }
 
 
 @pytest.mark.parametrize(("values", "dtype"), DTYPES.values(), ids=DTYPES)
-def test_a_column_gets_the_dtype_that_keeps_every_value(values: list[Any], dtype: str) -> None:
+def test_a_column_gets_the_dtype_that_keeps_every_value(
+    values: list[Any], dtype: str
+) -> None:
     column = to_frame(reply([{"modified": value} for value in values]))["modified"]
     assert str(column.dtype) == dtype
     if dtype.startswith("datetime"):
         times = [None if value is None else pd.Timestamp(value) for value in values]
-        values = [time and time.tz_convert("UTC") if dtype == UTC else time for time in times]
+        values = [
+            time and time.tz_convert("UTC") if dtype == UTC else time for time in times
+        ]
     found = plain(column.to_frame())["modified"]
     assert found == values
     assert [isinstance(value, bool) for value in found] == [
@@ -714,7 +833,9 @@ def test_a_column_gets_the_dtype_that_keeps_every_value(values: list[Any], dtype
 
 
 def test_nan_is_null_with_one_warning_and_refused_if_strict() -> None:
-    text = json.dumps({"error": None, "body": '[{"a": 1, "b": NaN}, {"a": NaN, "b": 2.5}]'})
+    text = json.dumps(
+        {"error": None, "body": '[{"a": 1, "b": NaN}, {"a": NaN, "b": 2.5}]'}
+    )
     with pytest.warns(UserWarning, match="NaN") as caught:
         frame = to_frame(text)
     assert len(caught) == 1
@@ -734,10 +855,16 @@ def test_half_a_surrogate_pair_is_replaced_with_a_warning() -> None:
 
 
 def declared(kind: str, values: list[Any], nullable: bool | None = True) -> bytes:
-    column = {"type": kind} if nullable is None else {"type": kind, "nullable": nullable}
+    column = (
+        {"type": kind} if nullable is None else {"type": kind, "nullable": nullable}
+    )
     rows = {str(row): value for row, value in enumerate(values)}
     return reply(
-        {"schema": {"x": column}, "data": {"x": rows}, "retrievalTime": "2024-01-01T00:00:00Z"}
+        {
+            "schema": {"x": column},
+            "data": {"x": rows},
+            "retrievalTime": "2024-01-01T00:00:00Z",
+        }
     )
 
 
@@ -820,7 +947,9 @@ DECLARED: dict[str, tuple[str, list[Any], str, list[Any]]] = {
 TWINS = {"int32": "Int32", "int64": "Int64", "bool": "boolean"}
 
 
-@pytest.mark.parametrize(("kind", "values", "dtype", "expected"), DECLARED.values(), ids=DECLARED)
+@pytest.mark.parametrize(
+    ("kind", "values", "dtype", "expected"), DECLARED.values(), ids=DECLARED
+)
 def test_a_declared_type_is_applied_as_declared(
     kind: str, values: list[Any], dtype: str, expected: list[Any]
 ) -> None:
@@ -844,7 +973,9 @@ def test_a_declared_type_is_applied_as_declared(
 
 def test_a_declared_datetime_whose_values_all_have_an_offset_is_utc() -> None:
     column = to_frame(
-        declared("datetime", ["2024-03-01T00:00:00+00:00", "2024-03-01T02:00+02:00", None])
+        declared(
+            "datetime", ["2024-03-01T00:00:00+00:00", "2024-03-01T02:00+02:00", None]
+        )
     )["x"]
     assert str(column.dtype) == UTC
     assert column.tolist() == [DAY.tz_localize("UTC")] * 2 + [pd.NaT]
@@ -852,9 +983,14 @@ def test_a_declared_datetime_whose_values_all_have_an_offset_is_utc() -> None:
 
 def test_values_that_do_not_go_together_are_named_by_the_row_that_comes_first() -> None:
     with pytest.raises(
-        ProtocolError, match="'2024-01-02' in row 2, which does not match the rows above"
+        ProtocolError,
+        match="'2024-01-02' in row 2, which does not match the rows above",
     ):
-        to_frame(declared("datetime", ["2024-01-01T00:00Z", None, "2024-01-02", "2024-01-03"]))
+        to_frame(
+            declared(
+                "datetime", ["2024-01-01T00:00Z", None, "2024-01-02", "2024-01-03"]
+            )
+        )
 
 
 def test_a_declared_float_does_not_depend_on_its_neighbours() -> None:
@@ -863,7 +999,15 @@ def test_a_declared_float_does_not_depend_on_its_neighbours() -> None:
 
 
 @pytest.mark.parametrize(
-    "schema", [{"a": str}, {"a": ["x"]}, {1: "str"}, [("a", "str")], "x", pd.Series(["str"], ["a"])]
+    "schema",
+    [
+        {"a": str},
+        {"a": ["x"]},
+        {1: "str"},
+        [("a", "str")],
+        "x",
+        pd.Series(["str"], ["a"]),
+    ],
 )
 def test_a_schema_that_is_none_is_refused_before_anything_is_sent(schema: Any) -> None:
     with pytest.raises(ArgumentError, match="schema must map"):
@@ -903,10 +1047,13 @@ def test_a_warning_names_the_line_that_called() -> None:
         assert [warning.filename for warning in caught] == [__file__]
 
 
-def test_a_null_where_none_is_declared_is_refused_and_the_caller_can_say_otherwise() -> None:
+def test_a_null_where_none_is_declared_is_refused_and_the_caller_can_say_otherwise() -> (
+    None
+):
     text = declared("int64", [1, None], nullable=False)
     with pytest.raises(
-        ProtocolError, match="'x' is declared as not nullable but contains a null in row 1"
+        ProtocolError,
+        match="'x' is declared as not nullable but contains a null in row 1",
     ):
         to_frame(text)
     assert plain(to_frame(text, schema={"x": "int64"})) == {"x": [1, None]}
@@ -919,17 +1066,33 @@ def test_an_unknown_declared_type_warns_and_the_column_is_left_as_read() -> None
 
 
 def test_declared_columns_come_in_their_order_and_absent_ones_are_null() -> None:
-    schema = {"d": {"type": "datetime.date"}, "b": {"type": "str"}, "n": {"type": "int64"}}
-    frame = to_frame(reply({"schema": schema, "data": {"more": {"0": 1}, "b": {"0": "x"}}}))
+    schema = {
+        "d": {"type": "datetime.date"},
+        "b": {"type": "str"},
+        "n": {"type": "int64"},
+    }
+    frame = to_frame(
+        reply({"schema": schema, "data": {"more": {"0": 1}, "b": {"0": "x"}}})
+    )
     assert plain(frame) == {"d": [None], "b": ["x"], "n": [None], "more": [1]}
-    assert [str(dtype) for dtype in frame.dtypes] == ["datetime64[us]", "string", "Int64", "int64"]
+    assert [str(dtype) for dtype in frame.dtypes] == [
+        "datetime64[us]",
+        "string",
+        "Int64",
+        "int64",
+    ]
     empty = to_frame(reply({"schema": schema, "data": {}}))
-    assert [str(dtype) for dtype in empty.dtypes] == ["datetime64[us]", "string", "int64"]
+    assert [str(dtype) for dtype in empty.dtypes] == [
+        "datetime64[us]",
+        "string",
+        "int64",
+    ]
     assert len(empty) == 0
 
 
 @pytest.mark.parametrize(
-    "data", [TABLE, [[1, "x"], [2, "y"]], {"a": [1, 2], "b": ["x", "y"]}, json.dumps(TABLE)]
+    "data",
+    [TABLE, [[1, "x"], [2, "y"]], {"a": [1, 2], "b": ["x", "y"]}, json.dumps(TABLE)],
 )
 def test_a_schema_may_stand_beside_any_table(data: Any) -> None:
     """Rows without names have those that it declares."""
@@ -941,9 +1104,13 @@ def test_a_schema_may_stand_beside_any_table(data: Any) -> None:
 
 
 def test_the_callers_schema_overrides_what_is_read() -> None:
-    frame = to_frame(reply([{"a": "2024-01-01", "b": 1}]), schema={"a": "str", "b": "float64"})
+    frame = to_frame(
+        reply([{"a": "2024-01-01", "b": 1}]), schema={"a": "str", "b": "float64"}
+    )
     assert plain(frame) == {"a": ["2024-01-01"], "b": [1.0]}
-    with pytest.raises(ArgumentError, match=r"(?s)unknown type 'int46'.*Did you mean 'int64'"):
+    with pytest.raises(
+        ArgumentError, match=r"(?s)unknown type 'int46'.*Did you mean 'int64'"
+    ):
         to_frame(reply([]), schema={"a": "int46"})
 
 

@@ -18,35 +18,75 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0"
 
 
 def session_of(
-    media_types: list[str], content: bytes, content_type: str, asked: list[httpx.Request]
+    media_types: list[str],
+    content: bytes,
+    content_type: str,
+    asked: list[httpx.Request],
 ) -> Any:
     """Return a session with one operation, whose reply is declared and is as told."""
-    responses = {"200": {"description": "", "content": {kind: {} for kind in media_types}}}
+    responses = {
+        "200": {"description": "", "content": {kind: {} for kind in media_types}}
+    }
     paths = {"/report": {"get": {"operationId": "report", "responses": responses}}}
-    document = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": paths}
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "t", "version": "1"},
+        "paths": paths,
+    }
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("openapi.json"):
             return httpx.Response(200, content=json.dumps(document).encode())
         asked.append(request)
-        return httpx.Response(200, content=content, headers={"content-type": content_type})
+        return httpx.Response(
+            200, content=content, headers={"content-type": content_type}
+        )
 
-    return jf.connect("https://api.example/openapi.json", transport=httpx.MockTransport(answer))
+    return jf.connect(
+        "https://api.example/openapi.json", transport=httpx.MockTransport(answer)
+    )
 
 
 @pytest.mark.parametrize(
     ("media_types", "content", "content_type", "expected", "shape"),
     [
-        (["text/csv"], b"day,code,n\n2026-01-02,007,1\n", "text/csv; charset=utf-8", [7, 1], "csv"),
+        (
+            ["text/csv"],
+            b"day,code,n\n2026-01-02,007,1\n",
+            "text/csv; charset=utf-8",
+            [7, 1],
+            "csv",
+        ),
         (["text/plain"], b"42 is the answer", "text/plain", "42 is the answer", "text"),
         (["application/xml"], b"<a>1</a>", "application/xml", "<a>1</a>", "text"),
         (["image/png", "text/html"], PNG, "image/png", PNG, "file"),
         (["application/pdf"], b"%PDF-1.7", "application/pdf", b"%PDF-1.7", "file"),
-        (["application/octet-stream"], b"\0\1", "application/octet-stream", b"\0\1", "file"),
+        (
+            ["application/octet-stream"],
+            b"\0\1",
+            "application/octet-stream",
+            b"\0\1",
+            "file",
+        ),
         (["text/plain"], b'[{"n": 1}]', "text/plain", 1, "records"),
-        (["application/json", "text/csv"], b'[{"n": 1}]', "application/json", 1, "records"),
+        (
+            ["application/json", "text/csv"],
+            b'[{"n": 1}]',
+            "application/json",
+            1,
+            "records",
+        ),
     ],
-    ids=["CSV", "text", "XML", "an image", "PDF", "bytes", "JSON as text", "JSON beside CSV"],
+    ids=[
+        "CSV",
+        "text",
+        "XML",
+        "an image",
+        "PDF",
+        "bytes",
+        "JSON as text",
+        "JSON beside CSV",
+    ],
 )
 def test_a_reply_of_any_media_type_is_a_frame(
     media_types: list[str], content: bytes, content_type: str, expected: Any, shape: str
@@ -57,7 +97,9 @@ def test_a_reply_of_any_media_type_is_a_frame(
     frame = session["report"]()
     assert frame.attrs["funcs"]["shape"] == shape
     if shape == "csv":
-        assert frame.astype(object).to_numpy().tolist() == [[pd.Timestamp("2026-01-02"), "007", 1]]
+        assert frame.astype(object).to_numpy().tolist() == [
+            [pd.Timestamp("2026-01-02"), "007", 1]
+        ]
     else:
         assert frame.iloc[0, 0] == expected
     assert asked[0].headers["accept"] == media_types[0]
@@ -91,11 +133,15 @@ def test_csv_keeps_what_is_written(text: str, expected: dict[str, list[Any]]) ->
 
 def test_csv_is_read_in_its_encoding_and_with_its_delimiter() -> None:
     assert (
-        media_to_frame("a\tb\nü\t1\n".encode("utf-8-sig"), "text/tab-separated-values").loc[0, "a"]
+        media_to_frame(
+            "a\tb\nü\t1\n".encode("utf-8-sig"), "text/tab-separated-values"
+        ).loc[0, "a"]
         == "ü"
     )
     assert (
-        media_to_frame("a\nü\n".encode("latin-1"), "text/csv; charset=iso-8859-1").loc[0, "a"]
+        media_to_frame("a\nü\n".encode("latin-1"), "text/csv; charset=iso-8859-1").loc[
+            0, "a"
+        ]
         == "ü"
     )
     assert media_to_frame("a\nü\n".encode("cp1252"), "text/csv").loc[0, "a"] == "ü"
@@ -106,4 +152,6 @@ def test_csv_is_read_in_its_encoding_and_with_its_delimiter() -> None:
 
 
 def test_csv_is_read_in_linear_time() -> None:
-    assert_linear(lambda n: media_to_frame(b"a,b\n" + b"1,x\n" * n, "text/csv"), most=500_000)
+    assert_linear(
+        lambda n: media_to_frame(b"a,b\n" + b"1,x\n" * n, "text/csv"), most=500_000
+    )

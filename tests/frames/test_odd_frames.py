@@ -34,7 +34,9 @@ ODD: dict[str, pd.DataFrame] = {
     ),
     "no name": pd.DataFrame({None: [1, 2], "b": [3, 4]}),
     "an index named like a column": TICKERS.set_index("ticker", drop=False),
-    "an index named like another column": TICKERS.set_index(pd.Index(["x", "y"], name="ticker")),
+    "an index named like another column": TICKERS.set_index(
+        pd.Index(["x", "y"], name="ticker")
+    ),
     "an index of two levels, one a column": TICKERS.set_index(
         ["ticker", pd.Index([1, 2], name="n")], drop=False
     ),
@@ -51,7 +53,9 @@ def function_of(frame: pd.DataFrame) -> Any:
 
 def values_of(frame: pd.DataFrame) -> list[list[str]]:
     """Return the cells of a frame as sorted texts, row by row."""
-    return sorted(sorted(map(str, row)) for row in frame.itertuples(index=False, name=None))
+    return sorted(
+        sorted(map(str, row)) for row in frame.itertuples(index=False, name=None)
+    )
 
 
 @pytest.mark.fault(157)
@@ -59,7 +63,9 @@ def values_of(frame: pd.DataFrame) -> list[list[str]]:
 def test_a_sweep_keeps_every_column(frame: pd.DataFrame) -> None:
     """Of each of its runs, with the swept argument before them."""
     swept = function_of(frame).sweep(day=["d", "e"])
-    expected = [sorted([*row, day]) for day in "de" for row in values_of(labelled(frame))]
+    expected = [
+        sorted([*row, day]) for day in "de" for row in values_of(labelled(frame))
+    ]
     assert values_of(swept) == sorted(expected)
     assert swept.columns.is_unique
 
@@ -76,7 +82,9 @@ def test_a_folder_keeps_every_column(frame: pd.DataFrame, tmp_path: Path) -> Non
             .to_table()
             .to_pandas()
         )
-    expected = [sorted([*row, day]) for day in "de" for row in values_of(labelled(frame))]
+    expected = [
+        sorted([*row, day]) for day in "de" for row in values_of(labelled(frame))
+    ]
     assert values_of(found) == sorted(expected)
 
 
@@ -89,7 +97,11 @@ def test_a_file_has_every_column_or_is_refused_in_words(
     """Parquet refuses two columns of one name."""
     frame, file = ODD[name], tmp_path / f"odd.{ending}"
     expected = values_of(labelled(frame))
-    if ending == "parquet" and not labelled(frame).columns.is_unique and frame.columns.nlevels == 1:
+    if (
+        ending == "parquet"
+        and not labelled(frame).columns.is_unique
+        and frame.columns.nlevels == 1
+    ):
         with pytest.raises(jf.ArgumentError, match="two columns named"):
             save(frame, file, ending)
         return
@@ -98,7 +110,9 @@ def test_a_file_has_every_column_or_is_refused_in_words(
         rows = json.loads(file.read_text())
         assert sorted(sorted(map(str, row.values())) for row in rows) == expected
     else:
-        read = {"csv": pd.read_csv, "xlsx": pd.read_excel, "parquet": pd.read_parquet}[ending]
+        read = {"csv": pd.read_csv, "xlsx": pd.read_excel, "parquet": pd.read_parquet}[
+            ending
+        ]
         assert values_of(read(file)) == expected
 
 
@@ -108,7 +122,12 @@ def test_unsigned_integers_keep_every_digit_beside_signed_ones() -> None:
     top = 2**64 - 1
 
     def files(part: str) -> pd.DataFrame:
-        kinds = {"u": ("uint64", top), "s": ("uint64", 5), "i": ("int64", -7), "m": ("Int64", 7)}
+        kinds = {
+            "u": ("uint64", top),
+            "s": ("uint64", 5),
+            "i": ("int64", -7),
+            "m": ("Int64", 7),
+        }
         dtype, value = kinds[part]
         return pd.DataFrame({"id": pd.array([value], dtype=dtype)})
 
@@ -124,7 +143,9 @@ def test_unsigned_integers_keep_every_digit_beside_signed_ones() -> None:
 @pytest.mark.parametrize("dtype", ["uint64", "UInt64"])
 def test_the_table_filters_unsigned_integers_exactly(dtype: str) -> None:
     view = TableView(
-        pd.DataFrame({"id": pd.Series(np.array([2**63 + 1, 2**63, 5], "uint64"), dtype=dtype)})
+        pd.DataFrame(
+            {"id": pd.Series(np.array([2**63 + 1, 2**63, 5], "uint64"), dtype=dtype)}
+        )
     )
     query = TableQuery(filters=[Range(0, str(2**63 + 1), "")])
     assert view.page(query, 0, 0, [0])["total"] == 1
@@ -145,7 +166,9 @@ def test_the_table_filters_unsigned_integers_exactly(dtype: str) -> None:
         ([1000000.5, 1.0], "float64", "1,000,002"),
     ],
 )
-def test_a_sum_of_integers_has_every_digit(values: list[Any], dtype: Any, shown: str) -> None:
+def test_a_sum_of_integers_has_every_digit(
+    values: list[Any], dtype: Any, shown: str
+) -> None:
     view = TableView(pd.DataFrame({"Spend": pd.Series(values, dtype=dtype)}))
     assert view.page(TableQuery(), 0, len(values), [0])["sums"]["0"] == shown
 
@@ -160,6 +183,8 @@ def test_an_hour_that_comes_twice_is_two_times() -> None:
     [time] = [column for column in read_roles(frame, "", 10) if column.name == "hour"]
     assert time.data.nunique() == 5
     assert time.note == "Times are those of UTC."
-    [local] = [column for column in read_roles(frame.iloc[:2], "", 10) if column.name == "hour"]
+    [local] = [
+        column for column in read_roles(frame.iloc[:2], "", 10) if column.name == "hour"
+    ]
     assert local.note == "Times are those of America/New_York."
     assert local.data.iloc[0] == pd.Timestamp("2026-11-01 00:00")

@@ -23,11 +23,15 @@ ROWS = [{"n": 1, "v": 5}, {"n": 2, "v": 6}]
 NO_HEADERS: dict[str, str] = {}
 
 
-def read(document: Any, headers: dict[str, str] = NO_HEADERS) -> tuple[pd.DataFrame, list[str]]:
+def read(
+    document: Any, headers: dict[str, str] = NO_HEADERS
+) -> tuple[pd.DataFrame, list[str]]:
     """Return the frame of a reply without an envelope, and what was warned of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        frame = page_to_frame(json.dumps(document).encode(), headers, schema=None, lines=False)
+        frame = page_to_frame(
+            json.dumps(document).encode(), headers, schema=None, lines=False
+        )
     return frame, [str(warning.message) for warning in caught]
 
 
@@ -41,7 +45,10 @@ def told_of_more(document: Any, headers: dict[str, str] = NO_HEADERS) -> list[st
 PAGES: dict[str, Any] = {
     "alone": {"pets": ROWS},
     "in properties alone": {"properties": {"entries": ROWS}},
-    "in properties beside a null link": {"properties": {"entries": ROWS}, "nextLink": None},
+    "in properties beside a null link": {
+        "properties": {"entries": ROWS},
+        "nextLink": None,
+    },
     "beside a total": {"total_count": 2, "workflow_runs": ROWS},
     "beside status words": {
         "ok": True,
@@ -53,7 +60,12 @@ PAGES: dict[str, Any] = {
     "beside empty lists": {"data": ROWS, "errors": [], "warnings": []},
     "beside nulls": {"count": 2, "next": None, "previous": None, "results": ROWS},
     "beside lists of texts": {"schemas": ["urn:x"], "Resources": ROWS},
-    "Google": {"kind": "drive#fileList", "etag": "e", "incompleteSearch": False, "files": ROWS},
+    "Google": {
+        "kind": "drive#fileList",
+        "etag": "e",
+        "incompleteSearch": False,
+        "files": ROWS,
+    },
     "two levels down": {"status": "success", "data": {"items": ROWS}},
     "three levels down": {"response": {"body": {"stations": ROWS}}},
     "HAL": {
@@ -77,8 +89,15 @@ PAGES: dict[str, Any] = {
     "World Bank": [{"page": 1, "pages": 1, "per_page": "50", "total": 2}, ROWS],
     "facets, as many as rows": {"results": ROWS, "facets": [{"f": 1}, {"f": 2}]},
     "links as a list": {"links": [{"rel": "self", "href": "a"}], "records": ROWS},
-    "error messages": {"Count": 2, "ErrorMessages": [{"text": "t"}] * 2, "Result": ROWS},
-    "names of the columns": {"fields": [{"name": "n"}, {"name": "v"}], "data": [[1, 5], [2, 6]]},
+    "error messages": {
+        "Count": 2,
+        "ErrorMessages": [{"text": "t"}] * 2,
+        "Result": ROWS,
+    },
+    "names of the columns": {
+        "fields": [{"name": "n"}, {"name": "v"}],
+        "data": [[1, 5], [2, 6]],
+    },
     "names of the columns of one thing": {
         "dataset": {"id": 1, "column_names": ["n", "v"], "data": [[1, 5], [2, 6]]}
     },
@@ -120,9 +139,14 @@ def test_a_record_is_one_row_with_dotted_columns(document: dict[str, Any]) -> No
     assert {name.partition(".")[0] for name in frame.columns} == set(document)
 
 
-def test_objects_by_days_numbers_or_codes_are_rows_and_the_key_is_the_first_column() -> None:
+def test_objects_by_days_numbers_or_codes_are_rows_and_the_key_is_the_first_column() -> (
+    None
+):
     days = {"2026-01-02": {"open": 1.5}, "2026-01-05": {"open": 2.5}}
-    for document in (days, {"Meta Data": {"Symbol": "IBM"}, "Time Series (Daily)": days}):
+    for document in (
+        days,
+        {"Meta Data": {"Symbol": "IBM"}, "Time Series (Daily)": days},
+    ):
         frame, _ = read(document)
         assert [str(day)[:10] for day in frame["key"]] == [*days]
         assert frame["open"].tolist() == [1.5, 2.5]
@@ -134,23 +158,36 @@ def test_objects_by_days_numbers_or_codes_are_rows_and_the_key_is_the_first_colu
 
 
 def test_what_pandas_writes_by_column_is_still_read_by_column() -> None:
-    assert read({"Spend": {"0": 1, "1": 2}, "FQ": {"0": "a", "1": "b"}})[0].shape == (2, 2)
-    assert read({"FQ": {"0": 1, "1": 2}, "PQ": {"0": 3, "1": 4}})[0]["FQ"].tolist() == [1, 2]
+    assert read({"Spend": {"0": 1, "1": 2}, "FQ": {"0": "a", "1": "b"}})[0].shape == (
+        2,
+        2,
+    )
+    assert read({"FQ": {"0": 1, "1": 2}, "PQ": {"0": 3, "1": 4}})[0]["FQ"].tolist() == [
+        1,
+        2,
+    ]
     assert (
-        read({"columns": ["n"], "index": [0, 1], "data": [[1], [2]]})[0].attrs["funcs"]["shape"]
+        read({"columns": ["n"], "index": [0, 1], "data": [[1], [2]]})[0].attrs["funcs"][
+            "shape"
+        ]
         == "split"
     )
 
 
 def test_the_observations_of_sdmx_have_the_values_of_their_dimensions() -> None:
     def dimension(name: str, *values: str) -> dict[str, Any]:
-        return {"id": name, "values": [{"id": value, "name": value} for value in values]}
+        return {
+            "id": name,
+            "values": [{"id": value, "name": value} for value in values],
+        }
 
     series = {
         "0:0": {"attributes": [0], "observations": {"0": [1.5, 0], "1": [2.5]}},
         "0:1": {"observations": {}},
     }
-    dimensions = {"series": [dimension("FREQ", "D"), dimension("CURRENCY", "USD", "CHF")]}
+    dimensions = {
+        "series": [dimension("FREQ", "D"), dimension("CURRENCY", "USD", "CHF")]
+    }
     dimensions["observation"] = [dimension("TIME_PERIOD", "2026-01-01", "2026-01-02")]
     document = {
         "header": {"id": "x"},
@@ -171,16 +208,25 @@ def test_a_page_without_rows_is_an_empty_table(name: str) -> None:
 
 
 def test_a_second_list_is_kept_beside_the_table_and_named_once() -> None:
-    document = {"data": ROWS, "included": [{"id": 9}], "meta": {"notices": [{"t": "x"}]}}
+    document = {
+        "data": ROWS,
+        "included": [{"id": 9}],
+        "meta": {"notices": [{"t": "x"}]},
+    }
     frame, [told] = read(document)
-    assert frame.attrs["funcs"]["beside"] == {"included": [{"id": 9}], "meta.notices": [{"t": "x"}]}
+    assert frame.attrs["funcs"]["beside"] == {
+        "included": [{"id": 9}],
+        "meta.notices": [{"t": "x"}],
+    }
     assert "'included' (1 rows)" in told or "'included' (1 row)" in told
     assert "'meta.notices'" in told
     large = {"data": [*ROWS] * 900, "included": [{"text": "x" * 100}] * 1500}
     assert read(large)[0].attrs["funcs"]["beside"] == {"included": "1,500 rows"}
 
 
-LINK = '<https://a.example/?page=1>; rel="prev", <https://a.example/?page=3>; rel="next"'
+LINK = (
+    '<https://a.example/?page=1>; rel="prev", <https://a.example/?page=3>; rel="next"'
+)
 MORE: dict[str, tuple[Any, dict[str, str]]] = {
     "next": ({"results": ROWS, "next": "https://a.example/?page=2"}, {}),
     "has_more": ({"object": "list", "data": ROWS, "has_more": True}, {}),
@@ -223,7 +269,9 @@ MORE: dict[str, tuple[Any, dict[str, str]]] = {
 
 @pytest.mark.fault(158)
 @pytest.mark.parametrize(("document", "headers"), MORE.values(), ids=MORE)
-def test_a_page_says_that_more_rows_follow(document: Any, headers: dict[str, str]) -> None:
+def test_a_page_says_that_more_rows_follow(
+    document: Any, headers: dict[str, str]
+) -> None:
     """One warning, whatever says so, in the body or its headers."""
     [told] = told_of_more(document, headers)
     assert told.startswith("The reply has 2 ")
@@ -237,7 +285,10 @@ LAST: dict[str, tuple[Any, dict[str, str]]] = {
         {"ok": True, "channels": ROWS, "response_metadata": {"next_cursor": ""}},
         {},
     ),
-    "has_more: false": ({"object": "list", "data": ROWS, "has_more": False, "total_count": 9}, {}),
+    "has_more: false": (
+        {"object": "list", "data": ROWS, "has_more": False, "total_count": 9},
+        {},
+    ),
     "hasNextPage: false": (
         {"data": ROWS, "pageInfo": {"hasNextPage": False, "endCursor": "x"}},
         {},
@@ -248,10 +299,19 @@ LAST: dict[str, tuple[Any, dict[str, str]]] = {
     ),
     "all of the total": ({"total": 2, "items": ROWS}, {}),
     "last: true": (
-        {"content": ROWS, "totalPages": 3, "totalElements": 6, "last": True, "number": 2},
+        {
+            "content": ROWS,
+            "totalPages": 3,
+            "totalElements": 6,
+            "last": True,
+            "number": 2,
+        },
         {},
     ),
-    "the last page": ({"current_page": 3, "data": ROWS, "last_page": 3, "total": 6}, {}),
+    "the last page": (
+        {"current_page": 3, "data": ROWS, "last_page": 3, "total": 6},
+        {},
+    ),
     "the last page of the World Bank": (
         [{"page": 3, "pages": 3, "per_page": 2, "total": 6}, ROWS],
         {},
@@ -267,13 +327,19 @@ LAST: dict[str, tuple[Any, dict[str, str]]] = {
         {},
     ),
     "done: true": ({"totalSize": 2, "done": True, "records": ROWS}, {}),
-    "a count of something else": ({"items": ROWS, "usage": {"total": 900}, "elapsed": 30}, {}),
+    "a count of something else": (
+        {"items": ROWS, "usage": {"total": 900}, "elapsed": 30},
+        {},
+    ),
     "Link without next": (
         ROWS,
         {"link": '<https://a.example/?page=1>; rel="prev"', "x-total-count": "9"},
     ),
     "X-Next-Page: empty": (ROWS, {"x-next-page": "", "x-total-count": "9"}),
-    "Content-Range to the end": (ROWS, {"content-range": "items 7-8/9", ":status": "206"}),
+    "Content-Range to the end": (
+        ROWS,
+        {"content-range": "items 7-8/9", ":status": "206"},
+    ),
     "a list": (ROWS, {":status": "200"}),
     "a record": ({"id": 1, "total": 9, "lines": ROWS}, {}),
 }
@@ -297,7 +363,10 @@ def test_replies_of_the_service_are_not_searched_for_rows() -> None:
     [
         lambda n: {f"m{at}": {"a": {"b": [{"x": at}]}} for at in range(n)},
         lambda n: {"data": ROWS, **{f"list {at}": [{"x": 1}] for at in range(n)}},
-        lambda n: {"data": [[1] * 5] * n, **{f"names {at}": list("abcde") for at in range(n)}},
+        lambda n: {
+            "data": [[1] * 5] * n,
+            **{f"names {at}": list("abcde") for at in range(n)},
+        },
         lambda n: {"data": ROWS, "links": [{"rel": "next"}] * n},
         lambda n: {str(at): {"x": at} for at in range(n)},
     ],
@@ -360,6 +429,9 @@ def test_results_of_two_zones_are_compared_by_the_moment() -> None:
     """A row whose time is the same moment has not changed."""
     own = read([{"key": "a", "at": SUMMER}, {"key": "b", "at": SUMMER}])[0]
     other = read(
-        [{"key": "a", "at": "2026-07-01T07:30:00Z"}, {"key": "b", "at": "2026-07-01T07:31:00Z"}]
+        [
+            {"key": "a", "at": "2026-07-01T07:30:00Z"},
+            {"key": "b", "at": "2026-07-01T07:31:00Z"},
+        ]
     )[0]
     assert set(diff(own, other)["key"]) == {"b"}

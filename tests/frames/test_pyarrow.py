@@ -22,7 +22,16 @@ from tests.frames.test_frame import DECLARED, DTYPES, SHAPES, declared, reply
 from tests.frames.test_round_trip import BODIES, outcome
 
 ROWS = 1_500
-TEXTS = ["007", "", '\\"', "\u2028", "😀", "\0", "2024-02-30", "a long text of no meaning"]
+TEXTS = [
+    "007",
+    "",
+    '\\"',
+    "\u2028",
+    "😀",
+    "\0",
+    "2024-02-30",
+    "a long text of no meaning",
+]
 # One column a dtype; its values come back after 9, 8 or 7 rows, so that pieces differ.
 COLUMNS: dict[str, list[Any]] = {
     # First and last, as two lists side by side look like two rows.
@@ -44,16 +53,22 @@ COLUMNS: dict[str, list[Any]] = {
     "mixed": [1, "1", True, None, [1]],
 }
 LONG = {
-    name: [values[row % len(values)] for row in range(ROWS)] for name, values in COLUMNS.items()
+    name: [values[row % len(values)] for row in range(ROWS)]
+    for name, values in COLUMNS.items()
 }
-RECORDS = [dict(zip(LONG, row, strict=True)) for row in zip(*LONG.values(), strict=True)]
+RECORDS = [
+    dict(zip(LONG, row, strict=True)) for row in zip(*LONG.values(), strict=True)
+]
 LONG_BODIES: dict[str, Any] = {
     "records": RECORDS,
-    "nested records": [{"in": row, "deep": {"er": {"n": row["int64"]}}} for row in RECORDS],
+    "nested records": [
+        {"in": row, "deep": {"er": {"n": row["int64"]}}} for row in RECORDS
+    ],
     "a record of late keys": [*RECORDS, {"late": "x", "string": "2024-01-01"}],
     "a text among integers, late": [*RECORDS, {"int64": "x"}],
     "columns": {
-        name: {str(row): value for row, value in enumerate(values)} for name, values in LONG.items()
+        name: {str(row): value for row, value in enumerate(values)}
+        for name, values in LONG.items()
     },
     "columns with row names": {
         name: {f"r{row}": value for row, value in enumerate(values)}
@@ -91,7 +106,10 @@ LONG_BODIES: dict[str, Any] = {
         list(row.values()) if at % 7 else None for at, row in enumerate(RECORDS, 1)
     ],
     "mostly nulls": [
-        {name: value if at % 50 == n else None for n, (name, value) in enumerate(row.items())}
+        {
+            name: value if at % 50 == n else None
+            for n, (name, value) in enumerate(row.items())
+        }
         for at, row in enumerate(RECORDS * 3)
     ],
     "empty objects": [{"x": {}, "y": at} for at in range(9 * ROWS)],
@@ -99,7 +117,8 @@ LONG_BODIES: dict[str, Any] = {
         {
             "us": f"{2000 + at % 50}-01-01T00:00:00.{at:06}",
             "ns": f"2024-01-01T00:00:00.{at:09}",
-            "zones": f"2024-01-01T00:{at % 60:02}:00" + ("Z", "+05:30", "-11:00")[at % 3],
+            "zones": f"2024-01-01T00:{at % 60:02}:00"
+            + ("Z", "+05:30", "-11:00")[at % 3],
             "ends": ("0001-01-01", "9999-12-31T23:59:59", "2024-02-30")[at % 2],
             "s": f"{2000 + at % 50}-01-01T00:{at // 60 % 60:02}:{at % 60:02}",
             "like a second": f"2024-01-01T00:{at // 60 % 60:02}:{at % 60:02}"
@@ -136,7 +155,9 @@ SHORT = {
         for name, (values, _) in DTYPES.items()
     },
     **{
-        f"declared {name}, nullable {nullable}": declared(kind, values * 2, nullable).decode()
+        f"declared {name}, nullable {nullable}": declared(
+            kind, values * 2, nullable
+        ).decode()
         for name, (kind, values, *_) in DECLARED.items()
         for nullable in (True, False, None)
     },
@@ -153,10 +174,12 @@ def read() -> dict[str, str]:
         for piece in (None, 5)
     }
     read |= {
-        f"long {name}": outcome(reply(body), chunks._CHUNK) for name, body in LONG_BODIES.items()
+        f"long {name}": outcome(reply(body), chunks._CHUNK)
+        for name, body in LONG_BODIES.items()
     }
     return read | {
-        f"long {name}, whole": outcome(reply(body), None) for name, body in LONG_BODIES.items()
+        f"long {name}, whole": outcome(reply(body), None)
+        for name, body in LONG_BODIES.items()
     }
 
 
@@ -186,7 +209,11 @@ def without() -> tuple[str, dict[str, str]]:
     """Return how an interpreter without pyarrow stores texts, and what it makes of each reply."""
     command = [sys.executable, "-c", WITHOUT]
     run = subprocess.run(
-        command, cwd=Path(__file__).parents[2], check=False, capture_output=True, text=True
+        command,
+        cwd=Path(__file__).parents[2],
+        check=False,
+        capture_output=True,
+        text=True,
     )
     assert run.returncode == 0, run.stderr
     stored, read = json.loads(run.stdout)
@@ -194,7 +221,9 @@ def without() -> tuple[str, dict[str, str]]:
 
 
 @pytest.mark.slow
-def test_without_pyarrow_every_reply_gives_the_same(without: tuple[str, dict[str, str]]) -> None:
+def test_without_pyarrow_every_reply_gives_the_same(
+    without: tuple[str, dict[str, str]],
+) -> None:
     stored, expected = without
     assert stored == "python"
     pytest.importorskip("pyarrow")
@@ -202,7 +231,9 @@ def test_without_pyarrow_every_reply_gives_the_same(without: tuple[str, dict[str
     found = read()
     assert found.keys() == expected.keys()
     differing = {
-        name: (text, expected[name]) for name, text in found.items() if text != expected[name]
+        name: (text, expected[name])
+        for name, text in found.items()
+        if text != expected[name]
     }
     assert not differing
 
@@ -229,8 +260,17 @@ def test_long_replies_give_the_same_in_pieces_and_whole(
             "rows",
             "split",
         ),
-        *("columns in the order of text", "halves of pairs, NaN and backslashes", "NaN in columns"),
-        *("objects and others", "objects that are absent", "empty objects", "mostly nulls"),
+        *(
+            "columns in the order of text",
+            "halves of pairs, NaN and backslashes",
+            "NaN in columns",
+        ),
+        *(
+            "objects and others",
+            "objects that are absent",
+            "empty objects",
+            "mostly nulls",
+        ),
         *("short rows", "short rows and null"),
     ],
 )

@@ -71,9 +71,12 @@ def of_list(document: list[Any]) -> tuple[str, Table]:
     if kinds == {list}:
         width = max(len(row or ()) for row in document)
         columns = [
-            [row[at] if row and at < len(row) else None for row in document] for at in range(width)
+            [row[at] if row and at < len(row) else None for row in document]
+            for at in range(width)
         ]
-        return "rows", Table([str(at) for at in range(width)], columns, [*range(len(document))])
+        return "rows", Table(
+            [str(at) for at in range(width)], columns, [*range(len(document))]
+        )
     return "list", Table(["Result"], [document], [*range(len(document))])
 
 
@@ -82,17 +85,23 @@ def of_object(document: dict[str, Any]) -> tuple[str, Table]:
     if {"columns", "data"} <= document.keys() <= {"columns", "data", "index"}:
         rows, names = document["data"], document["columns"]
         columns = [[row[at] for row in rows] for at in range(len(names))]
-        return "split", Table(names, columns, document.get("index", [*range(len(rows))]))
+        return "split", Table(
+            names, columns, document.get("index", [*range(len(rows))])
+        )
     if all(isinstance(value, dict) for value in values):
         inner = [key for value in values for key in value]
         if all(map(is_integer, document)) and not all(map(is_integer, inner)):
             keys = in_order([list(document)])
             table = of_records([document[key] for key in keys])
-            return "index", Table(table.names, table.columns, [int(key) for key in keys])
+            return "index", Table(
+                table.names, table.columns, [int(key) for key in keys]
+            )
         keys = in_order([list(value) for value in values])
         labels = [int(key) for key in keys] if all(map(is_integer, keys)) else keys
         return "columns", Table(
-            list(document), [[value.get(key) for key in keys] for value in values], labels
+            list(document),
+            [[value.get(key) for key in keys] for value in values],
+            labels,
         )
     if all(isinstance(value, list) for value in values):
         return "lists", Table(list(document), values, [*range(len(values[0]))])
@@ -102,10 +111,14 @@ def of_object(document: dict[str, Any]) -> tuple[str, Table]:
 def of_records(rows: list[dict[str, Any] | None]) -> Table:
     names = list(dict.fromkeys(name for row in rows for name in row or ()))
     spread = [
-        part for name in names for part in dotted(name, [(row or {}).get(name) for row in rows])
+        part
+        for name in names
+        for part in dotted(name, [(row or {}).get(name) for row in rows])
     ]
     return Table(
-        [name for name, _ in spread], [values for _, values in spread], [*range(len(rows))]
+        [name for name, _ in spread],
+        [values for _, values in spread],
+        [*range(len(rows))],
     )
 
 
@@ -114,7 +127,8 @@ def dotted(name: str, values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
     if any(held) and all(isinstance(value, dict) for value in held):
         for key in dict.fromkeys(key for value in held for key in value):
             yield from dotted(
-                f"{name}.{key}", [None if value is None else value.get(key) for value in values]
+                f"{name}.{key}",
+                [None if value is None else value.get(key) for value in values],
             )
     else:
         yield name, values
@@ -167,7 +181,9 @@ def is_float(value: float) -> bool:
         return False
 
 
-TIME = re.compile(r"(....)-(..)-(..)(?:T(..):(..)(?::(..)(?:[.]([0-9]{1,9}))?)?(Z|[+-]..:..)?)?")
+TIME = re.compile(
+    r"(....)-(..)-(..)(?:T(..):(..)(?::(..)(?:[.]([0-9]{1,9}))?)?(Z|[+-]..:..)?)?"
+)
 
 
 def times(values: list[str | None]) -> tuple[str, list[Any]] | None:
@@ -188,7 +204,9 @@ def times(values: list[str | None]) -> tuple[str, list[Any]] | None:
             return None
         counts.append(count)
     unit = "ns" if finest > 6 else "us"
-    if len(zoned) > 1 or any(not within(count, unit) for count in counts if count is not None):
+    if len(zoned) > 1 or any(
+        not within(count, unit) for count in counts if count is not None
+    ):
         return None
     return f"datetime64[{unit}{', UTC' if True in zoned else ''}]", counts
 
@@ -253,9 +271,14 @@ def asi8(series: Any) -> list[int]:
 def due(table: Table) -> list[Any]:
     """Return what `held` must be for a table without declared types."""
     names = told_apart(table.names)
-    columns = [[name, *typed(values)] for name, values in zip(names, table.columns, strict=True)]
+    columns = [
+        [name, *typed(values)]
+        for name, values in zip(names, table.columns, strict=True)
+    ]
     rows = [*range(len(table.labels))]
-    index = ["range", rows] if repr(table.labels) == repr(rows) else [*typed(table.labels)]
+    index = (
+        ["range", rows] if repr(table.labels) == repr(rows) else [*typed(table.labels)]
+    )
     return [*columns, index, None]
 
 
@@ -320,9 +343,9 @@ TEXTS = [
 ]
 # Words of the shapes and of the envelope mean something as keys of a whole document; test_frame.py has their cases.
 WORDS = {"error", "body", "schema", "data", "columns", "index"}
-NAMES = (st.sampled_from([*TEXTS, "a", "b", "a.b", "a.1", "0", "1"]) | st.text(max_size=6)).filter(
-    lambda name: name not in WORDS
-)
+NAMES = (
+    st.sampled_from([*TEXTS, "a", "b", "a.b", "a.1", "0", "1"]) | st.text(max_size=6)
+).filter(lambda name: name not in WORDS)
 SMALL = st.integers(-9, 9)
 LARGE = st.sampled_from([2**53 + 1, 2**63 - 1, -(2**63)])
 HUGE = st.sampled_from([2**63, 2**64, -(2**63) - 1, 10**30, -(10**400)])
@@ -350,7 +373,9 @@ ZONED = st.builds("{}{}".format, NAIVE, ZONES) | st.sampled_from(ENDS)
 SCALARS = st.none() | st.booleans() | SMALL | HUGE | FLOATS | TEXT
 NESTED = st.recursive(
     SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3)
+    ),
     max_leaves=5,
 )
 KINDS: dict[str, st.SearchStrategy[Any]] = {
@@ -372,7 +397,9 @@ KINDS: dict[str, st.SearchStrategy[Any]] = {
     "texts that might be dates": DATES | TEXT,
     "nulls": st.none(),
     "lists": st.lists(SMALL | TEXT, max_size=3),
-    "lists of records": st.lists(st.dictionaries(NAMES, SCALARS, max_size=2), max_size=2),
+    "lists of records": st.lists(
+        st.dictionaries(NAMES, SCALARS, max_size=2), max_size=2
+    ),
     "objects": st.dictionaries(NAMES, SCALARS, max_size=3),
     "objects of one kind": st.fixed_dictionaries(
         {"x": SMALL, "y": st.none() | st.fixed_dictionaries({"z": DATES})}
@@ -387,7 +414,9 @@ def tables(draw: st.DrawFn, *, unique: bool = True, least: int = 0) -> Table:
     """Draw a table with at least so many rows and columns."""
     count = draw(st.integers(least, 8) | st.integers(least, 40))
     few = (
-        st.nothing() if unique else st.lists(st.sampled_from(["a", "a.1"]), min_size=3, max_size=5)
+        st.nothing()
+        if unique
+        else st.lists(st.sampled_from(["a", "a.1"]), min_size=3, max_size=5)
     )
     names = draw(st.lists(NAMES, min_size=least, max_size=4, unique=unique) | few)
     columns = []
@@ -416,10 +445,14 @@ def row_keys(draw: st.DrawFn, count: int) -> list[str]:
     if kind == "in order":
         return [str(row) for row in range(count)]
     few = 9 if kind == "integers and texts" else count
-    keys = draw(st.lists(ROW_KEYS[kind], unique=True, min_size=min(count, few), max_size=count))
+    keys = draw(
+        st.lists(ROW_KEYS[kind], unique=True, min_size=min(count, few), max_size=count)
+    )
     keys += [str(row) for row in range(1000, 1000 + count - len(keys))]
     return draw(
-        st.sampled_from([keys, sorted(keys), sorted(keys, key=len), draw(st.permutations(keys))])
+        st.sampled_from(
+            [keys, sorted(keys), sorted(keys, key=len), draw(st.permutations(keys))]
+        )
     )
 
 
@@ -427,15 +460,24 @@ def row_keys(draw: st.DrawFn, count: int) -> list[str]:
 
 
 def as_records(table: Table, _draw: Draw) -> Any:
-    return [dict(zip(table.names, row, strict=True)) for row in zip(*table.columns, strict=True)]
+    return [
+        dict(zip(table.names, row, strict=True))
+        for row in zip(*table.columns, strict=True)
+    ]
 
 
 def as_ragged_records(table: Table, draw: Draw) -> Any:
     """Draw rows with omitted nulls, moved keys, or that are null themselves."""
     rows = []
     for record in as_records(table, draw):
-        keys = draw(st.permutations(list(record))) if draw(st.booleans()) else list(record)
-        row = {key: record[key] for key in keys if record[key] is not None or draw(st.booleans())}
+        keys = (
+            draw(st.permutations(list(record))) if draw(st.booleans()) else list(record)
+        )
+        row = {
+            key: record[key]
+            for key in keys
+            if record[key] is not None or draw(st.booleans())
+        }
         rows.append(row or draw(st.sampled_from([{}, None])))
     return rows
 
@@ -459,7 +501,10 @@ def as_nested_records(table: Table, draw: Draw) -> Any:
                 if value is not None or draw(st.booleans()):
                     place[name] = value
         rows.append(
-            {key: value or draw(st.sampled_from([value, None])) for key, value in row.items()}
+            {
+                key: value or draw(st.sampled_from([value, None]))
+                for key, value in row.items()
+            }
         )
     return rows
 
@@ -476,7 +521,9 @@ def as_sparse_columns(table: Table, draw: Draw) -> Any:
     """Draw columns with omitted nulls, so that a row may first occur in any of them, or never."""
     return {
         name: {
-            key: value for key, value in column.items() if value is not None or draw(st.booleans())
+            key: value
+            for key, value in column.items()
+            if value is not None or draw(st.booleans())
         }
         for name, column in as_columns(table, draw).items()
     }
@@ -503,13 +550,17 @@ def as_rows(table: Table, draw: Draw) -> Any:
 
 
 def as_split(table: Table, draw: Draw) -> Any:
-    rows = [list(row) for row in zip(*table.columns, strict=True)] or [[] for _ in table.labels]
+    rows = [list(row) for row in zip(*table.columns, strict=True)] or [
+        [] for _ in table.labels
+    ]
     return {"columns": table.names, "data": rows}
 
 
 def as_split_with_labels(table: Table, draw: Draw) -> Any:
     kind = draw(
-        st.sampled_from([SMALL, SMALL | LARGE, FLOATS, DATES, TEXT, SMALL.map(str), SMALL | TEXT])
+        st.sampled_from(
+            [SMALL, SMALL | LARGE, FLOATS, DATES, TEXT, SMALL.map(str), SMALL | TEXT]
+        )
     )
     count = len(table.labels)
     labels = draw(st.lists(kind, min_size=count, max_size=count))
@@ -518,7 +569,9 @@ def as_split_with_labels(table: Table, draw: Draw) -> Any:
 
 def as_index(table: Table, draw: Draw) -> Any:
     count = len(table.labels)
-    keys = draw(st.lists(ROW_KEYS["integers"], unique=True, min_size=count, max_size=count))
+    keys = draw(
+        st.lists(ROW_KEYS["integers"], unique=True, min_size=count, max_size=count)
+    )
     return dict(zip(keys, as_records(table, draw), strict=False))
 
 
@@ -620,12 +673,17 @@ def declared_tables(draw: st.DrawFn) -> tuple[dict[str, str], Table]:
     """Draw a table with declared types; some columns have none, and some declared ones are absent."""
     types = draw(
         st.dictionaries(
-            st.sampled_from("abcdef"), st.sampled_from(list(DECLARED)), min_size=1, max_size=4
+            st.sampled_from("abcdef"),
+            st.sampled_from(list(DECLARED)),
+            min_size=1,
+            max_size=4,
         )
     )
     count = draw(st.integers(0, 8) | st.integers(0, 40))
     names = draw(
-        st.permutations(draw(st.sampled_from([list(types), list(types)[1:], ["more", *types]])))
+        st.permutations(
+            draw(st.sampled_from([list(types), list(types)[1:], ["more", *types]]))
+        )
     )
     columns = []
     for name in names:
@@ -647,7 +705,11 @@ def due_as_declared(
         values = named.pop(name, [None] * len(table.labels))
         dtype = holed if nullable.get(name) or None in values else whole
         columns.append(
-            [name, dtype, [None if value is None else become(value) for value in values]]
+            [
+                name,
+                dtype,
+                [None if value is None else become(value) for value in values],
+            ]
         )
     return columns + due(Table(list(named), list(named.values()), table.labels))
 
@@ -660,7 +722,9 @@ def styles(draw: st.DrawFn, *, indents: bool = True) -> Callable[[Any], str]:
     """Draw options of `json.dumps`."""
     options: dict[str, Any] = {
         "ensure_ascii": draw(st.booleans()),
-        "separators": draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,  ", " :\t")])),
+        "separators": draw(
+            st.sampled_from([(",", ":"), (", ", ": "), (" ,  ", " :\t")])
+        ),
         "indent": draw(st.sampled_from([None, None, 0, 2])) if indents else None,
         "sort_keys": draw(st.booleans()),
     }
@@ -689,7 +753,9 @@ def replies(draw: st.DrawFn, document: Any) -> tuple[str, Any]:
 @pytest.mark.parametrize("shape", SHAPES)
 @given(st.data())
 @MANY
-def test_a_table_in_any_shape_comes_back_value_for_value(shape: str, data: st.DataObject) -> None:
+def test_a_table_in_any_shape_comes_back_value_for_value(
+    shape: str, data: st.DataObject
+) -> None:
     """Read as a whole, and in pieces of any size."""
     table = data.draw(tables(unique=shape not in REPEATING))
     document = SHAPES[shape](table, data.draw)
@@ -711,7 +777,10 @@ def test_a_table_in_any_shape_comes_back_value_for_value(shape: str, data: st.Da
 def test_lines_are_the_list_of_their_documents(
     table: Table, dumps: Any, end: str, ended: bool
 ) -> None:
-    rows = [dict(zip(table.names, row, strict=True)) for row in zip(*table.columns, strict=True)]
+    rows = [
+        dict(zip(table.names, row, strict=True))
+        for row in zip(*table.columns, strict=True)
+    ]
     text = end.join(map(dumps, rows)) + (end if ended else "")
     frame = to_frame(text, lines=True)
     assert repr(held(frame)) == repr(due(seen(json.loads(dumps(rows)))[1]))
@@ -734,19 +803,26 @@ def test_declared_types_are_applied_to_a_table_in_any_shape(
     assert frame.attrs["funcs"]["shape"] == name
 
     never = {
-        name for name, values in zip(table.names, table.columns, strict=True) if None not in values
+        name
+        for name, values in zip(table.names, table.columns, strict=True)
+        if None not in values
     }
     said = {
-        name: data.draw(st.sampled_from([True, None, *[False] * (name in never)])) for name in types
+        name: data.draw(st.sampled_from([True, None, *[False] * (name in never)]))
+        for name in types
     }
     schema = {
-        name: {"type": kind} if said[name] is None else {"nullable": said[name], "type": kind}
+        name: {"type": kind}
+        if said[name] is None
+        else {"nullable": said[name], "type": kind}
         for name, kind in types.items()
     }
     reply, read = data.draw(replies({"schema": schema, "data": document}))
     types = {name: column["type"] for name, column in read["schema"].items()}
     frame = to_frame(reply)
-    assert repr(held(frame)) == repr(due_as_declared(types, said, seen(read["data"])[1]))
+    assert repr(held(frame)) == repr(
+        due_as_declared(types, said, seen(read["data"])[1])
+    )
     assert frame.attrs["funcs"]["shape"] == "schema"
 
 
@@ -781,13 +857,18 @@ def test_a_value_that_a_declared_type_cannot_hold_is_named_with_its_place(
     kind: str, data: st.DataObject
 ) -> None:
     values = data.draw(
-        st.lists((DECLARED[kind][0] if kind in DECLARED else NAIVE) | st.none(), max_size=8)
+        st.lists(
+            (DECLARED[kind][0] if kind in DECLARED else NAIVE) | st.none(), max_size=8
+        )
     )
     row = data.draw(st.integers(0, len(values)))
     for misfit in MISFITS[kind]:
         words = f"^Column 'x' is declared as {re.escape(kind)} but contains {re.escape(quote(misfit))} in row {row}[.]"
         with pytest.raises(ProtocolError, match=words):
-            to_frame(json.dumps({"x": [*values[:row], misfit, *values[row:]]}), schema={"x": kind})
+            to_frame(
+                json.dumps({"x": [*values[:row], misfit, *values[row:]]}),
+                schema={"x": kind},
+            )
 
 
 # Table schema's words: which row of `DECLARED` they are, if any, and values for those that are none.
@@ -804,7 +885,9 @@ FIELDS: dict[str, tuple[str, st.SearchStrategy[Any]]] = {
 
 def due_in_a_field(word: str, values: list[Any]) -> list[Any]:
     if kind := FIELDS[word][0]:
-        column: list[Any] = due_as_declared({"": kind}, {}, Table([""], [values], values))[0]
+        column: list[Any] = due_as_declared(
+            {"": kind}, {}, Table([""], [values], values)
+        )[0]
         return column[1:]
     dtype, become = typed(values)
     return ["datetime64[us]" if word == "datetime" else dtype, become]
@@ -815,7 +898,9 @@ def due_in_a_field(word: str, values: list[Any]) -> list[Any]:
 def test_a_table_schema_gives_its_types_and_its_key(data: st.DataObject) -> None:
     words = data.draw(
         st.dictionaries(
-            st.sampled_from(["index", *"abcd"]), st.sampled_from(list(FIELDS)), min_size=1
+            st.sampled_from(["index", *"abcd"]),
+            st.sampled_from(list(FIELDS)),
+            min_size=1,
         )
     )
     count = data.draw(st.integers(0, 8))
@@ -823,18 +908,29 @@ def test_a_table_schema_gives_its_types_and_its_key(data: st.DataObject) -> None
     for name, word in words.items():
         kind, values = FIELDS[word]
         values = DECLARED[kind][0] if kind else values
-        columns[name] = data.draw(st.lists(values | st.none(), min_size=count, max_size=count))
+        columns[name] = data.draw(
+            st.lists(values | st.none(), min_size=count, max_size=count)
+        )
     key = data.draw(st.sampled_from([None, *words]))
     fields = [{"name": name, "type": word} for name, word in words.items()]
     schema: dict[str, Any] = {"fields": fields, "pandas_version": "1.4.0"}
     if key is not None:
         schema["primaryKey"] = data.draw(st.sampled_from([key, [key]]))
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    rows = [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*columns.values(), strict=True)
+    ]
     reply, _ = data.draw(replies({"schema": schema, "data": rows}))
     expected = [
-        [name, *due_in_a_field(word, columns[name])] for name, word in words.items() if name != key
+        [name, *due_in_a_field(word, columns[name])]
+        for name, word in words.items()
+        if name != key
     ]
-    index = ["int64", [*range(count)]] if key is None else due_in_a_field(words[key], columns[key])
+    index = (
+        ["int64", [*range(count)]]
+        if key is None
+        else due_in_a_field(words[key], columns[key])
+    )
     frame = to_frame(reply)
     # A key of integers that pandas finds to be a range, it makes one; their dtype is the same.
     found = repr(held(frame)).replace("['range', ", "['int64', ")
@@ -851,7 +947,9 @@ def test_a_frame_that_pandas_writes_as_a_table_comes_back() -> None:
             "t": pd.Series([True, None], dtype="boolean"),
             "i": pd.Series([2**53 + 1, None], dtype="Int64"),
             "d": pd.Series(["2024-01-01T10:00:00.123", None], dtype="datetime64[us]"),
-            "u": pd.Series(["2024-01-01T10:00:00.123Z", None], dtype="datetime64[us, UTC]"),
+            "u": pd.Series(
+                ["2024-01-01T10:00:00.123Z", None], dtype="datetime64[us, UTC]"
+            ),
         }
     ).set_index(pd.Index([7, 5], name="key"))
     assert repr(held(to_frame(frame.to_json(orient="table")))) == repr(held(frame))
@@ -862,7 +960,9 @@ def test_a_frame_that_pandas_writes_as_a_table_comes_back() -> None:
 # Pieces
 
 
-def outcome(reply: bytes | str, piece: int | None, schema: dict[str, str] | None = None) -> str:
+def outcome(
+    reply: bytes | str, piece: int | None, schema: dict[str, str] | None = None
+) -> str:
     """Return the frame or the error of a reply, and the warnings; read whole if `piece` is None."""
     long, piece = (2**62, 1) if piece is None else (0, piece)
     with (
@@ -889,7 +989,16 @@ ALIKE = [
     '{"a": 5}',
 ]
 VALUES = [
-    *["NaN", "Infinity", "-Infinity", "-NaN", "NaNs", '"NaN"', r'"\" NaN"', r'"\\", NaN'],
+    *[
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "-NaN",
+        "NaNs",
+        '"NaN"',
+        r'"\" NaN"',
+        r'"\\", NaN',
+    ],
     *(
         "1",
         "-0",
@@ -1032,7 +1141,9 @@ def keyed(draw: st.DrawFn) -> str:
     keys = [str(row) for row in range(draw(st.integers(0, 8)))]
     columns = []
     for name in draw(
-        st.lists(st.sampled_from(["a", "b", "c", "0", "error", "x,"]), min_size=1, max_size=3)
+        st.lists(
+            st.sampled_from(["a", "b", "c", "0", "error", "x,"]), min_size=1, max_size=3
+        )
     ):
         alike = draw(st.sampled_from(["1", '"t"', "0.5", "true"]))
         values = draw(mostly([alike, alike, alike, "null"], VALUES))
@@ -1057,13 +1168,17 @@ RECORD_LISTS = lists_of(
 )
 ROWS = ['[1, "t"]', '[2,""]', "[null, null]"]
 ROW_LISTS = lists_of(
-    mostly(ROWS, RECORDS, ["[]", "[1]", '[1,"t",3]'], [f"[{value}, 1]" for value in VALUES])
+    mostly(
+        ROWS, RECORDS, ["[]", "[1]", '[1,"t",3]'], [f"[{value}, 1]" for value in VALUES]
+    )
 )
 PLAIN_LISTS = lists_of(mostly(["1", "2"], VALUES))
 LABELS = lists_of(mostly(["1", "2"], ['"x"', '"1"', "0.5", "null", "[1]"]))
 SPLITS = st.builds(
     '{{"columns": {}, {}"data": {}}}'.format,
-    st.sampled_from([*['["a", "b"]', '["a", "a"]', "[0, null]"] * 3, "[]", '["a"]', "3"]),
+    st.sampled_from(
+        [*['["a", "b"]', '["a", "a"]', "[0, null]"] * 3, "[]", '["a"]', "3"]
+    ),
     st.just("") | st.builds('"index": {}, '.format, LABELS),
     ROW_LISTS,
 )
@@ -1245,7 +1360,9 @@ BODIES: dict[str, str] = {
     "cut short between records": '[{"a": 1}, {"a": 2},',
     "cut short before the end": '[{"a": 1}, {"a": 2}',
     "a blank that JSON does not have": '[{"a": 1},\x0b{"a": 2}]',
-    "more blanks than are looked through": '[~{"a": 1}~,\n{"a": 2}~]'.replace("~", " " * 300),
+    "more blanks than are looked through": '[~{"a": 1}~,\n{"a": 2}~]'.replace(
+        "~", " " * 300
+    ),
 }
 
 
@@ -1301,9 +1418,15 @@ def test_a_cut_changes_nothing_whatever_stands_around_it(reply: str | bytes) -> 
 
 
 READ_IN_PIECES: dict[str, tuple[int, str]] = {
-    "records": (3, '[{"a": 1, "b": {"x": "t"}}, {"a": 2, "b": null}, {"a": 3, "c": [1]}]'),
+    "records": (
+        3,
+        '[{"a": 1, "b": {"x": "t"}}, {"a": 2, "b": null}, {"a": 3, "c": [1]}]',
+    ),
     "rows": (3, '[[1, "},{"], [2, "] ["], [3, null]]'),
-    "columns": (3, '{"a": {"0": 1, "1": 2, "2": 3}, "b": {"0": "x", "1": null, "2": "y"}}'),
+    "columns": (
+        3,
+        '{"a": {"0": 1, "1": 2, "2": 3}, "b": {"0": "x", "1": null, "2": "y"}}',
+    ),
     "split": (2, '{"columns": ["a"], "index": [5, 6], "data": [[1], [2]]}'),
     "schema": (2, '{"schema": {"a": {"type": "int32"}}, "data": [{"a": 1}, {"a": 2}]}'),
 }
@@ -1326,7 +1449,9 @@ def test_tables_are_read_in_pieces_at_all(envelope: str, rows: int, body: str) -
 @pytest.mark.parametrize("shape", TEXTS_BY_SHAPE)
 @given(st.data())
 @MANY
-def test_pieces_of_any_size_give_what_the_whole_gives(shape: str, data: st.DataObject) -> None:
+def test_pieces_of_any_size_give_what_the_whole_gives(
+    shape: str, data: st.DataObject
+) -> None:
     reply = data.draw(enveloped(data.draw(TEXTS_BY_SHAPE[shape])))
     schema = data.draw(TYPES)
     assert outcome(reply, data.draw(PIECES), schema) == outcome(reply, None, schema)
@@ -1334,11 +1459,17 @@ def test_pieces_of_any_size_give_what_the_whole_gives(shape: str, data: st.DataO
 
 @pytest.mark.parametrize(
     "reply",
-    ['{"schema": {"a": 1}, "data": [{"a": 1}], "retrievalTime": NaN}', '[[1, "t"], ["u", NaN, 1]]'],
+    [
+        '{"schema": {"a": 1}, "data": [{"a": 1}], "retrievalTime": NaN}',
+        '[[1, "t"], ["u", NaN, 1]]',
+    ],
 )
 def test_what_is_read_twice_warns_once(reply: str) -> None:
     """A reply that isn't a table after all is read again as a whole, and a chunk with a longer row as other rows."""
-    with patch.multiple(chunks, LONG=0, _CHUNK=1), pytest.warns(match="1 in total") as warned:
+    with (
+        patch.multiple(chunks, LONG=0, _CHUNK=1),
+        pytest.warns(match="1 in total") as warned,
+    ):
         assert to_frame(reply).iloc[:, -2:].isna().any(axis=None)
     assert len(warned) == 1
 

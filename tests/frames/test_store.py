@@ -60,7 +60,10 @@ def put(segments: Segments, key: str, frame: pd.DataFrame) -> None:
 def table(number: int, rows: int = 3) -> pd.DataFrame:
     return to_frame(
         json.dumps(
-            [{"Symbol": f"S{number}", "Value": number + row / 4, "Row": row} for row in range(rows)]
+            [
+                {"Symbol": f"S{number}", "Value": number + row / 4, "Row": row}
+                for row in range(rows)
+            ]
         )
     )
 
@@ -106,7 +109,9 @@ def test_what_a_reply_gives_comes_back_exactly(reply: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("kind", ["category", "decimal"])
 def test_categories_and_decimals_come_back_exactly(kind: str, tmp_path: Path) -> None:
-    frame = to_frame('[{"a": "1.50"}, {"a": "-7"}, {"a": null}, {"a": "1.50"}]', schema={"a": kind})
+    frame = to_frame(
+        '[{"a": "1.50"}, {"a": "-7"}, {"a": null}, {"a": "1.50"}]', schema={"a": kind}
+    )
     assert_same(stored(tmp_path, {"it": frame}).read(["it"])["it"], frame)
 
 
@@ -124,13 +129,16 @@ CELLS = [
 ]
 VALUES = st.dictionaries(st.text(), st.sampled_from(CELLS), max_size=4).flatmap(
     lambda kinds: st.lists(
-        st.fixed_dictionaries({name: kind | st.none() for name, kind in kinds.items()}), max_size=6
+        st.fixed_dictionaries({name: kind | st.none() for name, kind in kinds.items()}),
+        max_size=6,
     )
 )
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 @given(replies=st.lists(VALUES, min_size=1, max_size=4))
 def test_any_frames_of_one_file_come_back_exactly(
     replies: list[Any], tmp_path_factory: Any
@@ -337,7 +345,9 @@ BREAKS = {
     "empty": lambda path: path.write_bytes(b""),
     "cut short": lambda path: _cut(path, -20),
     "half": lambda path: _cut(path, path.stat().st_size // 2),
-    "no Parquet": lambda path: path.write_bytes(b"PAR1 is what it begins with, and ends: PAR1"),
+    "no Parquet": lambda path: path.write_bytes(
+        b"PAR1 is what it begins with, and ends: PAR1"
+    ),
     "another's": lambda path: pd.DataFrame({"a": [1]}).to_parquet(path),
     "a bit flipped": _flipped,
 }
@@ -399,7 +409,9 @@ def test_files_that_are_not_ours_stay(tmp_path: Path) -> None:
 
 
 @POSIX
-def test_a_file_that_cannot_be_opened_is_not_taken_for_a_broken_one(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_opened_is_not_taken_for_a_broken_one(
+    tmp_path: Path,
+) -> None:
     """An error of the disk, or of rights, says nothing of a file: it is passed over, and stays."""
     loop = tmp_path / "results-loop.parquet"
     loop.symlink_to(loop)
@@ -409,7 +421,9 @@ def test_a_file_that_cannot_be_opened_is_not_taken_for_a_broken_one(tmp_path: Pa
 
 
 @pytest.mark.fault(132)
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with a name")
+@pytest.mark.skipif(
+    not hasattr(os, "mkfifo"), reason="this system has no pipes with a name"
+)
 def test_a_pipe_is_not_read(tmp_path: Path) -> None:
     """Reading it would never end; it stays, whoever made it."""
     os.mkfifo(tmp_path / "results-aa.parquet")
@@ -432,7 +446,9 @@ writer.close()
 
 
 @pytest.mark.fault(154)
-@pytest.mark.parametrize("options", [pytest.param({"repair": True}, marks=pytest.mark.slow), {}])
+@pytest.mark.parametrize(
+    "options", [pytest.param({"repair": True}, marks=pytest.mark.slow), {}]
+)
 @pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
 def test_what_a_killed_process_has_left_is_removed_at_the_next_start(
     tmp_path: Path, options: dict[str, bool]
@@ -497,7 +513,9 @@ def test_a_text_that_no_file_may_hold_is_in_none(tmp_path: Path) -> None:
         to_frame(json.dumps([{"a": f"it is {token}."}])),
         to_frame(json.dumps([{token: 1}])),
         to_frame(json.dumps([{"a": [{"b": token}]}])),
-        to_frame(json.dumps({"schema": {"a": {"type": "bytes"}}, "data": [{"a": token}]})),
+        to_frame(
+            json.dumps({"schema": {"a": {"type": "bytes"}}, "data": [{"a": token}]})
+        ),
         to_frame(json.dumps({"a": {token: 1}})),
         table(1),
     ]
@@ -540,9 +558,16 @@ print("done")
 @pytest.mark.slow
 def test_two_processes_write_into_one_folder(tmp_path: Path) -> None:
     """Two processes that write the same keys, read and tidy at once: every result is there, and no file is broken."""
-    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
+    pipes: Any = {
+        "stdin": subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "text": True,
+        "bufsize": 1,
+    }
     program = [sys.executable, "-c", WRITES, str(tmp_path)]
-    started: list[Any] = [subprocess.Popen([*program, name], **pipes) for name in ("one", "other")]
+    started: list[Any] = [
+        subprocess.Popen([*program, name], **pipes) for name in ("one", "other")
+    ]
     for process in started:
         assert process.stdout.readline() == "ready\n"
     for process in started:

@@ -32,14 +32,21 @@ def test_a_listing_in_a_terminal_is_as_wide_as_it_is_and_cuts_nothing(
         name: value for name, value in os.environ.items() if name != "COLUMNS"
     }  # which would count for the width
     child = pexpect.spawn(
-        sys.executable, program, dimensions=(50, width), env=env, encoding="utf-8", timeout=60
+        sys.executable,
+        program,
+        dimensions=(50, width),
+        env=env,
+        encoding="utf-8",
+        timeout=60,
     )
     child.expect(pexpect.EOF)
     lines = child.before.splitlines()
     assert 50 < max(map(len, lines)) <= width
     shown = jf.connect()
     frame = shown.find() if program is LIST else shown.get_panel_daily.describe()
-    words = [word for column in frame for text in frame[column] for word in str(text).split()]
+    words = [
+        word for column in frame for text in frame[column] for word in str(text).split()
+    ]
     missing = set(words).difference(" ".join(lines).split())
     assert not missing
     assert "…" not in child.before
@@ -83,12 +90,17 @@ def test_a_table_shares_its_width_so_that_it_is_low() -> None:
     )
     assert table_text([["a", "", "b"]], [False], 80) == "a\n\nb"
     names = table_text(
-        [["report_time_unit"], ["immeasurably"], ["uncharacteristically"]], [False] * 3, 40
+        [["report_time_unit"], ["immeasurably"], ["uncharacteristically"]],
+        [False] * 3,
+        40,
     )
-    assert names.splitlines()[0] == "report_time_unit  immeasurab  uncharacte"  # the name is whole
+    # The name is whole.
+    assert names.splitlines()[0] == "report_time_unit  immeasurab  uncharacte"
 
 
-TEXT = st.text(st.sampled_from("ab é-界"), max_size=40).map(lambda text: " ".join(text.split()))
+TEXT = st.text(st.sampled_from("ab é-界"), max_size=40).map(
+    lambda text: " ".join(text.split())
+)
 
 
 @given(
@@ -97,7 +109,9 @@ TEXT = st.text(st.sampled_from("ab é-界"), max_size=40).map(lambda text: " ".j
     ),
     st.integers(1, 90),
 )
-def test_any_table_keeps_its_letters_and_its_width(rows: list[list[str]], width: int) -> None:
+def test_any_table_keeps_its_letters_and_its_width(
+    rows: list[list[str]], width: int
+) -> None:
     """Nothing is cut, and lines fit the width as long as columns have eight characters."""
     columns = list(map(list, zip(*rows, strict=True)))
     lines = table_text(columns, [False] * len(columns), width).split("\n")
@@ -111,7 +125,10 @@ def test_any_table_keeps_its_letters_and_its_width(rows: list[list[str]], width:
 def test_a_time_of_today_is_shown_without_its_date() -> None:
     """If all of a column are; a date isn't broken at its hyphens."""
     now = pd.Timestamp.now().floor("s")
-    texts = {days: repr(Listing({"at": [now, now - pd.Timedelta(days=days)]})) for days in (0, 400)}
+    texts = {
+        days: repr(Listing({"at": [now, now - pd.Timedelta(days=days)]}))
+        for days in (0, 400)
+    }
     assert f"{now:%Y}" not in texts[0]
     assert f"{now:%H:%M:%S}" in texts[0]
     assert f"{now:%Y-%m-%d %H:%M:%S}" in texts[400]

@@ -71,7 +71,9 @@ def by_python(python: Callable[..., Any]) -> RemoteFunction:
 def by_service(python: Callable[..., Any]) -> RemoteFunction:
     registry = Registry([function(asset="a")(python)], author="t")
     wire = services.serving(registry, DuckDBEngine(companies.reference(), demo.cards))
-    session = jf.connect("http://localhost", token=wire.token, transport=wire.transport())
+    session = jf.connect(
+        "http://localhost", token=wire.token, transport=wire.transport()
+    )
     return session[session.names[0]]
 
 
@@ -119,7 +121,9 @@ RECEIVED: list[tuple[Any, Any, Any]] = [
 
 @pytest.mark.fault(155)
 @pytest.mark.parametrize(
-    ("annotation", "given", "received"), RECEIVED, ids=[f"{row[0]} {row[1]}" for row in RECEIVED]
+    ("annotation", "given", "received"),
+    RECEIVED,
+    ids=[f"{row[0]} {row[1]}" for row in RECEIVED],
 )
 def test_a_function_receives_the_same_either_way(
     way: Way, annotation: Any, given: Any, received: Any
@@ -206,7 +210,10 @@ CALLABLES: dict[str, Any] = {
 def test_whatever_can_be_called_by_name_runs_either_way(way: Way, python: Any) -> None:
     """Annotations written as text are read, and what isn't sent has the default."""
     run = way(python)
-    assert [(field.name, field.required) for field in run.fields] == [("a", True), ("b", False)]
+    assert [(field.name, field.required) for field in run.fields] == [
+        ("a", True),
+        ("b", False),
+    ]
     assert run(a=5)["Result"].tolist() in ([5, 2], [5, 3])
     assert run(a=5, b=7)["Result"].tolist() == [5, 7]
 
@@ -245,7 +252,9 @@ def test_the_docstring_and_the_markers_describe_either_way(way: Way) -> None:
     assert run.name == "Daily of FQ"
     assert run.function.description == "Sum one day."
     helps = ["The day to sum.", "How many.", "The unit."]
-    assert [field.help[: len(text)] for field, text in zip(run.fields, helps, strict=True)] == helps
+    assert [
+        field.help[: len(text)] for field, text in zip(run.fields, helps, strict=True)
+    ] == helps
     assert [field.default for field in run.fields][1:] == ["2", "d"]
 
 
@@ -256,7 +265,9 @@ def test_what_has_no_signature_is_refused_in_words(python: Any) -> None:
 
     with pytest.raises(SetupError, match="it has no signature"):
         function(asset="a")(python)
-    with pytest.warns(UserWarning, match=rf"left out {python.__name__} \(it has no signature\)"):
+    with pytest.warns(
+        UserWarning, match=rf"left out {python.__name__} \(it has no signature\)"
+    ):
         assert jf.connect([python]).names == []
 
 
@@ -272,13 +283,26 @@ def test_objects_of_the_kernel_are_passed_by_reference() -> None:
     assert form.args["left"] is form.args["right"] is frame
     assert form.errors.keys() == {"n"}
     asked = jf.connect([merge]).merge.request(left=frame, right=frame, how="left")
-    assert asked["arguments"] == {"left": "<DataFrame>", "right": "<DataFrame>", "how": "left"}
+    assert asked["arguments"] == {
+        "left": "<DataFrame>",
+        "right": "<DataFrame>",
+        "how": "left",
+    }
     parameters = [
-        Parameter.of_python(each, "") for each in inspect.signature(merge).parameters.values()
+        Parameter.of_python(each, "")
+        for each in inspect.signature(merge).parameters.values()
     ]
-    assert [parameter.takes_objects for parameter in parameters] == [True, True, False, False]
+    assert [parameter.takes_objects for parameter in parameters] == [
+        True,
+        True,
+        False,
+        False,
+    ]
     for parameter in parameters:
-        assert not parameter.takes_objects or parameter.adapter.validate_python(frame) is frame
+        assert (
+            not parameter.takes_objects
+            or parameter.adapter.validate_python(frame) is frame
+        )
 
 
 def test_infinity_is_null_in_json_with_one_warning(way: Way) -> None:
@@ -289,7 +313,8 @@ def test_infinity_is_null_in_json_with_one_warning(way: Way) -> None:
 
     run = way(ratios)
     with pytest.warns(
-        UserWarning, match=r"^The result has 2 infinite numbers, which JSON doesn't have"
+        UserWarning,
+        match=r"^The result has 2 infinite numbers, which JSON doesn't have",
     ) as warned:
         assert run()["a"].isna().tolist() == [True, False, True]
     assert len(warned) == 1
@@ -299,7 +324,8 @@ class Sale(TypedDict):
     day: dt.date
     color: Color
     spend: Annotated[
-        Decimal, pydantic.Field(description="Card spend.", json_schema_extra={"unit": "USD"})
+        Decimal,
+        pydantic.Field(description="Card spend.", json_schema_extra={"unit": "USD"}),
     ]
     cards: int | None
     name: str
@@ -327,7 +353,9 @@ def streamed(count: int = 1) -> Iterator[Sale]:
 
 
 @pytest.mark.parametrize("python", [sales, sale, streamed])
-def test_what_a_function_is_annotated_to_return_is_declared(way: Way, python: Any) -> None:
+def test_what_a_function_is_annotated_to_return_is_declared(
+    way: Way, python: Any
+) -> None:
     frame = way(python)()
     kinds = {name: str(dtype) for name, dtype in frame.dtypes.items()}
     assert kinds == DECLARED_SALE
@@ -346,7 +374,9 @@ DECLARED_SALE = {
 }
 
 
-def test_no_row_still_has_the_columns_that_a_function_is_annotated_to_return(way: Way) -> None:
+def test_no_row_still_has_the_columns_that_a_function_is_annotated_to_return(
+    way: Way,
+) -> None:
     frame = way(sales)(count=0)
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == DECLARED_SALE
 

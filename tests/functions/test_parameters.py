@@ -18,7 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from jupyter_funcs.functions.markers import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
+from jupyter_funcs.functions.markers import (
+    AtLeastOne,
+    Between,
+    Help,
+    ListedBy,
+    Options,
+    TypeCode,
+)
 from jupyter_funcs.functions.parameters import Parameter
 from jupyter_funcs.service.builtin import companies
 from jupyter_funcs.service.engine.tables import Reference
@@ -66,7 +73,12 @@ def test_a_parameter_is_read_from_its_annotation(
     annotation: Any, code: int, many: bool, type_: type
 ) -> None:
     found = parameter(annotation)
-    assert (found.code, found.many, found.type, found.required) == (code, many, type_, True)
+    assert (found.code, found.many, found.type, found.required) == (
+        code,
+        many,
+        type_,
+        True,
+    )
     optional = parameter(annotation, None)
     assert (optional.required, optional.default) == (False, None)
 
@@ -76,9 +88,12 @@ def test_a_parameter_is_read_from_its_annotation(
     [range, Reference, list[range], range | None, Callable[[int], int]],
     ids=inspect.formatannotation,
 )
-def test_an_annotation_that_is_not_for_json_is_refused_when_published(annotation: Any) -> None:
+def test_an_annotation_that_is_not_for_json_is_refused_when_published(
+    annotation: Any,
+) -> None:
     with pytest.raises(
-        TypeError, match=r"(?s)Parameter P is annotated .*\. Use str, int, float, bool, date"
+        TypeError,
+        match=r"(?s)Parameter P is annotated .*\. Use str, int, float, bool, date",
     ):
         parameter(annotation)
 
@@ -116,7 +131,11 @@ DESCRIPTIONS = [
         (),
         "[Optional] Options are 'Yes', 'No'. If none, P defaults to 'Yes'.",
     ),
-    (parameter(list[str], ["a", "b"]), (), "[Optional] If none, P defaults to 'a', 'b'."),
+    (
+        parameter(list[str], ["a", "b"]),
+        (),
+        "[Optional] If none, P defaults to 'a', 'b'.",
+    ),
     (parameter(list[str], []), (), "[Optional]"),
     (
         parameter(Annotated[str, ListedBy("Get Store Regions")]),
@@ -133,7 +152,9 @@ DESCRIPTIONS = [
 
 
 @pytest.mark.parametrize(
-    ("found", "rules", "text"), DESCRIPTIONS, ids=[row_id(text) for *_, text in DESCRIPTIONS]
+    ("found", "rules", "text"),
+    DESCRIPTIONS,
+    ids=[row_id(text) for *_, text in DESCRIPTIONS],
 )
 def test_the_description_is_in_the_services_own_wording(
     found: Parameter, rules: Any, text: str
@@ -161,7 +182,9 @@ INVALID_DEFAULTS = [
         for annotation, default in INVALID_DEFAULTS
     ],
 )
-def test_an_invalid_default_is_refused_when_published(annotation: Any, default: Any) -> None:
+def test_an_invalid_default_is_refused_when_published(
+    annotation: Any, default: Any
+) -> None:
     with pytest.raises(
         TypeError, match=r"Parameter P has the default .*, which is not a valid value"
     ):
@@ -169,17 +192,29 @@ def test_an_invalid_default_is_refused_when_published(annotation: Any, default: 
 
 
 def test_bounds_of_text_are_refused_when_published() -> None:
-    with pytest.raises(TypeError, match="Parameter P takes text, but Between needs a number"):
+    with pytest.raises(
+        TypeError, match="Parameter P takes text, but Between needs a number"
+    ):
         parameter(Annotated[str, Between(1, 5)])
 
 
 def test_options_help_and_the_errors_about_them_may_follow_from_the_data() -> None:
     found = parameter(
-        Annotated[str, Options(lambda data: tuple(data)), Help(lambda data: f"One of {len(data)}.")]  # noqa: PLW0108
+        Annotated[
+            str,
+            Options(lambda data: tuple(data)),  # noqa: PLW0108
+            Help(lambda data: f"One of {len(data)}."),
+        ]
     )
-    assert found.description((), ["a", "b"]) == "[Required] One of 2. Options are 'a', 'b'."
+    assert (
+        found.description((), ["a", "b"])
+        == "[Required] One of 2. Options are 'a', 'b'."
+    )
     assert found.read("B", ["a", "b"]) == ("b", [])
-    assert found.read("c", ["a", "b"]) == (None, ["P has no option 'c'. Options are 'a', 'b'."])
+    assert found.read("c", ["a", "b"]) == (
+        None,
+        ["P has no option 'c'. Options are 'a', 'b'."],
+    )
 
 
 class Color(enum.Enum):
@@ -228,32 +263,57 @@ SCHEMAS = [
         {"type": ["number", "string"], "format": "decimal", "default": "1.50"},
     ),
     (parameter(datetime, None), TEXT_SCHEMA | {"format": "date-time"}),
-    (parameter(Annotated[int, pydantic.Field(ge=1)], 2), WHOLE | {"minimum": 1, "default": 2}),
+    (
+        parameter(Annotated[int, pydantic.Field(ge=1)], 2),
+        WHOLE | {"minimum": 1, "default": 2},
+    ),
     (parameter(str, "x"), TEXT_SCHEMA | {"default": "x"}),
     (parameter(int, 7), {"type": "integer", "default": 7}),
-    (parameter(Annotated[int, Between(1, 50)]), {"type": "integer", "minimum": 1, "maximum": 50}),
-    (parameter(Annotated[int, Between(0, math.inf)]), {"type": "integer", "minimum": 0}),
+    (
+        parameter(Annotated[int, Between(1, 50)]),
+        {"type": "integer", "minimum": 1, "maximum": 50},
+    ),
+    (
+        parameter(Annotated[int, Between(0, math.inf)]),
+        {"type": "integer", "minimum": 0},
+    ),
     (parameter(Annotated[int, Between(0, 10**400)]), {"type": "integer", "minimum": 0}),
     (
         parameter(Annotated[float, Between(0.5, 9)], 1),
         {"type": "number", "minimum": 0.5, "maximum": 9, "default": 1},
     ),
-    (parameter(bool, default=True), TEXT_SCHEMA | {"enum": ["Yes", "No"], "default": "Yes"}),
+    (
+        parameter(bool, default=True),
+        TEXT_SCHEMA | {"enum": ["Yes", "No"], "default": "Yes"},
+    ),
     (parameter(Literal["a", "b"], "b"), CHOSEN | {"enum": ["a", "b"], "default": "b"}),
     (parameter(Literal[1, 2], 1), {"type": "integer", "enum": [1, 2], "default": 1}),
-    (parameter(Annotated[int, Options("01", "2")], None), TEXT_SCHEMA | {"enum": ["01", "2"]}),
+    (
+        parameter(Annotated[int, Options("01", "2")], None),
+        TEXT_SCHEMA | {"enum": ["01", "2"]},
+    ),
     (
         parameter(Annotated[float, Options("0.5", "1")], 1),
         TEXT_SCHEMA | {"enum": ["0.5", "1"], "default": "1"},
     ),
-    (parameter(Annotated[str, Options(lambda _: ("a", "b"))]), CHOSEN | {"enum": ["a", "b"]}),
-    (parameter(date, date(2024, 2, 29)), TEXT_SCHEMA | {"format": "date", "default": "2024-02-29"}),
+    (
+        parameter(Annotated[str, Options(lambda _: ("a", "b"))]),
+        CHOSEN | {"enum": ["a", "b"]},
+    ),
+    (
+        parameter(date, date(2024, 2, 29)),
+        TEXT_SCHEMA | {"format": "date", "default": "2024-02-29"},
+    ),
     (parameter(Annotated[str, SYMBOL], None), CHOSEN),
     (parameter(list[Annotated[str, SYMBOL]], None), {"type": "array", "items": CHOSEN}),
     (parameter(list[str], []), {"type": "array", "items": TEXT_SCHEMA}),
     (
         parameter(list[bool], [True]),
-        {"type": "array", "items": TEXT_SCHEMA | {"enum": ["Yes", "No"]}, "default": ["Yes"]},
+        {
+            "type": "array",
+            "items": TEXT_SCHEMA | {"enum": ["Yes", "No"]},
+            "default": ["Yes"],
+        },
     ),
     (
         parameter(list[Annotated[int, Between(1, 9)]], [1, 2]),
@@ -265,7 +325,10 @@ SCHEMAS = [
     ),
     (
         parameter(dict[str, int] | None, {"a": 1}),
-        {"anyOf": [{"type": "object", "additionalProperties": WHOLE}, NULL], "default": {"a": 1}},
+        {
+            "anyOf": [{"type": "object", "additionalProperties": WHOLE}, NULL],
+            "default": {"a": 1},
+        },
     ),
     (
         parameter(list[list[float]]),
@@ -301,7 +364,9 @@ FROM_JSON = [
 
 
 @pytest.mark.parametrize(
-    ("found", "sent", "value"), FROM_JSON, ids=[row_id(sent) for _, sent, _ in FROM_JSON]
+    ("found", "sent", "value"),
+    FROM_JSON,
+    ids=[row_id(sent) for _, sent, _ in FROM_JSON],
 )
 def test_objects_and_nested_lists_are_read_from_json(
     found: Parameter, sent: Any, value: Any
@@ -334,7 +399,9 @@ NOT_FROM_JSON = [
 
 
 @pytest.mark.parametrize(
-    ("found", "sent", "text"), NOT_FROM_JSON, ids=[row_id(sent) for _, sent, _ in NOT_FROM_JSON]
+    ("found", "sent", "text"),
+    NOT_FROM_JSON,
+    ids=[row_id(sent) for _, sent, _ in NOT_FROM_JSON],
 )
 def test_json_that_does_not_fit_is_refused_with_its_place(
     found: Parameter, sent: Any, text: str
@@ -384,7 +451,11 @@ PLACE = "at /data/panels/prices.py, line 15, in get_panels: prices-2024 has no p
         (["panels", "prices", "get", "data", "line"], PLACE, PLACE),
         (["panels"], "there are no panels.", "there are no […]."),
         (["Panels"], "no 'PANELS', panels!", "no '[…]', […]!"),
-        (["panels"], "no panels.csv, panels/a or a-panels", "no panels.csv, panels/a or a-panels"),
+        (
+            ["panels"],
+            "no panels.csv, panels/a or a-panels",
+            "no panels.csv, panels/a or a-panels",
+        ),
         (["/data/own.csv"], "No such file: '/data/own.csv'", "No such file: '[…]'"),
         (
             ["2024-01-01"],
@@ -429,7 +500,9 @@ def test_the_lines_of_a_trace_stay_as_they_are() -> None:
         caught.value, ["value1", "1", "5", "fails", "parameters", Path(__file__).name]
     )
     assert f'File "{__file__}", line {caught.tb.tb_next.tb_lineno}, in fails' in trace  # type: ignore[union-attr]
-    assert trace.endswith('ValueError: not […]\n  File "/data/team.py", line 15, in fails')
+    assert trace.endswith(
+        'ValueError: not […]\n  File "/data/team.py", line 15, in fails'
+    )
 
 
 YES_NO = parameter(Literal["Yes", "No"], "No")
@@ -498,7 +571,11 @@ WIRE_VALUES = [
     (parameter(Literal["a", 1]), "A", "a"),
     (parameter(str | int), "1E5", "1E5"),
     (parameter(int | float), "7", 7),
-    (parameter(list[datetime]), ["2024-05-06T07:08:09"], [datetime(2024, 5, 6, 7, 8, 9)]),  # noqa: DTZ001
+    (
+        parameter(list[datetime]),
+        ["2024-05-06T07:08:09"],
+        [datetime(2024, 5, 6, 7, 8, 9)],  # noqa: DTZ001
+    ),
     (parameter(list[Color]), "blue", [Color.BLUE]),
     (parameter(list[str | int]), ["1", "", "1"], ["1", "", "1"]),
     (parameter(list[list[float]]), "[[1], [2, 2]]", [[1.0], [2.0, 2.0]]),
@@ -512,7 +589,9 @@ WIRE_VALUES = [
     WIRE_VALUES,
     ids=[row_id(f"{found.type.__name__} {sent}") for found, sent, _ in WIRE_VALUES],
 )
-def test_a_wire_value_becomes_a_python_value(found: Parameter, sent: Any, value: Any) -> None:
+def test_a_wire_value_becomes_a_python_value(
+    found: Parameter, sent: Any, value: Any
+) -> None:
     assert found.read(sent, DEMO) == (value, [])
 
 
@@ -583,14 +662,20 @@ NOT_TYPED = [
         "P is not valid: Input should be a dictionary or an instance of Order.",
     ),
     (parameter(Decimal), "x", "P is not valid: Input should be a valid decimal."),
-    (parameter(int | str), None, "P is not valid at 'int': Input should be a valid integer."),
+    (
+        parameter(int | str),
+        None,
+        "P is not valid at 'int': Input should be a valid integer.",
+    ),
 ]
 
 
 @pytest.mark.parametrize(
     ("found", "sent", "text"), NOT_TYPED, ids=[row_id(text) for *_, text in NOT_TYPED]
 )
-def test_typed_json_that_does_not_fit_is_refused(found: Parameter, sent: Any, text: str) -> None:
+def test_typed_json_that_does_not_fit_is_refused(
+    found: Parameter, sent: Any, text: str
+) -> None:
     _, errors = found.read(sent, DEMO, typed=True)
     assert errors[0] == text
 
@@ -664,7 +749,9 @@ def test_an_invalid_value_is_named_with_what_is_valid(
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -714,7 +801,9 @@ def test_an_integer_is_accepted_only_within_its_bounds(number: int) -> None:
     ],
     ids=["digits", "decimals", "an exponent", "400 decimals", "words"],
 )
-def test_a_long_value_is_refused_before_it_is_converted(found: Parameter, sent: str) -> None:
+def test_a_long_value_is_refused_before_it_is_converted(
+    found: Parameter, sent: str
+) -> None:
     """FAULTS.md 133: whatever the libraries do with a million digits, the time is linear."""
 
     def read(length: int) -> None:
@@ -762,7 +851,9 @@ def test_many_values_of_many_options_are_read_in_linear_time() -> None:
 
     def read(number: int) -> None:
         found = parameter(
-            Annotated[list[str], Options(*(f"Store {at}" for at in range(number // 10)))]
+            Annotated[
+                list[str], Options(*(f"Store {at}" for at in range(number // 10)))
+            ]
         )
         value, errors = found.read([f"store {number // 10 - 1}"] * number, None)
         assert {*value} == {f"Store {number // 10 - 1}"}

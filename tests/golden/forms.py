@@ -53,9 +53,13 @@ class Forms:
         """Add forms of lines as in ``%funcs call NAME LINE``, or of the bodies of cells."""
         self.forms += [Form(self.source, function, way, text=line) for line in lines]
 
-    def passed(self, function: str, *several: dict[str, Any], way: str = "call") -> None:
+    def passed(
+        self, function: str, *several: dict[str, Any], way: str = "call"
+    ) -> None:
         """Add forms of values from Python."""
-        self.forms += [Form(self.source, function, way, values=values) for values in several]
+        self.forms += [
+            Form(self.source, function, way, values=values) for values in several
+        ]
 
     def entered_kinds(self, function: str, kinds: str) -> None:
         """Add the texts that are entered for parameters of some kinds."""
@@ -69,7 +73,9 @@ class Forms:
     def unchecked_kinds(self, function: str, kinds: str) -> None:
         for kind in kinds.split():
             self.passed(
-                function, *({kind: value} for value in KINDS[kind].unchecked), way="unchecked"
+                function,
+                *({kind: value} for value in KINDS[kind].unchecked),
+                way="unchecked",
             )
 
 
@@ -95,7 +101,9 @@ def of_the_demo() -> Forms:
         panel | {"Dimensions": pd.Index(["Region", "Brand"])},
         panel | {"Dimensions": []},
     )
-    add.passed("Get Panel Dimensions", {}, panel | {"Dimensions": ["Country"]}, way="unchecked")
+    add.passed(
+        "Get Panel Dimensions", {}, panel | {"Dimensions": ["Country"]}, way="unchecked"
+    )
     add.entered(
         "Get Panel Daily",
         'PanelName="Demo Card Panel" Symbol="BKQU US EQUITY"',
@@ -149,7 +157,10 @@ def of_the_demo() -> Forms:
         way="unchecked",
     )
     add.passed(
-        "Get Panel Daily", daily | every, daily | {"Brand": None, "PoPLookback": ""}, way="form"
+        "Get Panel Daily",
+        daily | every,
+        daily | {"Brand": None, "PoPLookback": ""},
+        way="form",
     )
     add.passed(
         "Get Panel FQ",
@@ -162,7 +173,10 @@ def of_the_demo() -> Forms:
         "PanelName=Demo Symbol=BKQU PeriodToDate=Y UseReportedForCurrentPeriod=false",
     )
     add.passed(
-        "Get KPIs", {"Symbol": "BKQU"}, {"Symbol": "BKQU", "PrimaryOnly": False} | panel, panel
+        "Get KPIs",
+        {"Symbol": "BKQU"},
+        {"Symbol": "BKQU", "PrimaryOnly": False} | panel,
+        panel,
     )
     add.entered("Get KPIs", "Symbol=BKQU PrimaryOnly=no", "Symbol=BKQU PrimaryOnly=0")
     report = {"report_id": "RPT-101"}
@@ -189,7 +203,9 @@ def of_the_demo() -> Forms:
         "report_id=RPT-101 report_time_after=$day brands=Lodgmoor",
     )
     add.passed(
-        "Get Report", report | {"report_time_after": "soon", "brands": ["None"]}, way="unchecked"
+        "Get Report",
+        report | {"report_time_after": "soon", "brands": ["None"]},
+        way="unchecked",
     )
     return add
 
@@ -209,14 +225,21 @@ def of_published_functions() -> Forms:
         needed | {"name": " "},
         {"name": "a"},
     )
-    add.passed("Published Needs", {"name": "a"}, needed | {"on": None, "count": 0}, way="unchecked")
+    add.passed(
+        "Published Needs",
+        {"name": "a"},
+        needed | {"on": None, "count": 0},
+        way="unchecked",
+    )
     add.entered(
         "Published Needs",
         "name=a count=2 wanted=p on=no when=2026-03-01",
         "name=a count=2 wanted=[] on=no",
     )
     add.passed(
-        "Published Defaults", {}, dict.fromkeys(["name", "count", "wanted", "on", "when", "ratio"])
+        "Published Defaults",
+        {},
+        dict.fromkeys(["name", "count", "wanted", "on", "when", "ratio"]),
     )
     add.passed(
         "Published Defaults",
@@ -262,7 +285,9 @@ def of_published_functions() -> Forms:
 def of_bodies() -> list[Forms]:
     """Return forms of operations with a body."""
     kinds = Forms("openapi-body")
-    kinds.entered_kinds("POST /kinds", "number moment numbers maybe either wording point anything")
+    kinds.entered_kinds(
+        "POST /kinds", "number moment numbers maybe either wording point anything"
+    )
     kinds.passed_kinds(
         "POST /kinds", "text number grade numbers maybe either wording point anything"
     )
@@ -316,10 +341,16 @@ def of_bodies() -> list[Forms]:
         {"texts": []},
     )
     add.entered(
-        "POST /nullable", "text=null", 'text=""', "texts=null", "texts=[]", "text=json:null"
+        "POST /nullable",
+        "text=null",
+        'text=""',
+        "texts=null",
+        "texts=[]",
+        "text=json:null",
     )
     add.passed(
-        "POST /one-of", *({"value": value} for value in (1, True, [1, 2], "1", "yes", 1.0, "[1]"))
+        "POST /one-of",
+        *({"value": value} for value in (1, True, [1, 2], "1", "yes", 1.0, "[1]")),
     )
     add.entered("POST /one-of", "value=1", "value=true", "value=[1, 2]", "value=[]")
     nested = {"point": {"x": 1}, "lines": [{"x": 1, "y": 2}, {"x": 3}]}
@@ -329,26 +360,48 @@ def of_bodies() -> list[Forms]:
         {"order": {"lines": []}},
         {"order": {"point": {"x": "a"}}},
     )
-    add.passed("POST /nested", {"order.point": {"x": 1}}, {"order": {"point": Point(1)}})
-    add.passed("POST /flags", {"flags": [True, "no", np.True_]}, {"flags": [1]}, {"flags": True})
+    add.passed(
+        "POST /nested", {"order.point": {"x": 1}}, {"order": {"point": Point(1)}}
+    )
+    add.passed(
+        "POST /flags",
+        {"flags": [True, "no", np.True_]},
+        {"flags": [1]},
+        {"flags": True},
+    )
     add.entered("POST /flags", "flags=[true, No]", "flags=yes")
     add.passed("POST /listed", {"grades": [1, "2"]}, {"grades": 3}, {"rates": [1, 1]})
     add.passed(
-        "POST /matrix", {"rows": [[1, 2], []]}, {"rows": np.eye(2, dtype=int)}, {"rows": [1]}
+        "POST /matrix",
+        {"rows": [[1, 2], []]},
+        {"rows": np.eye(2, dtype=int)},
+        {"rows": [1]},
     )
     add.entered("POST /matrix", "rows=[[1, 2], [3]]", "rows=[[01]]")
     whole: list[Any] = [{"a": 1}, [1, "a"], 7, "7", "text", True, [], {}, ""]
     add.passed("POST /anything", *({"body": value} for value in whole))
     add.entered(
-        "POST /anything", "body=7", "body=text", 'body={"a": 1}', "body=[1, 2]", "body=null"
+        "POST /anything",
+        "body=7",
+        "body=text",
+        'body={"a": 1}',
+        "body=[1, 2]",
+        "body=null",
     )
     add.passed("POST /no-schema", {}, {"body": {"a": 1}}, {"body": "7"})
-    add.passed("POST /list", {"body": [1, 2]}, {"body": 1}, {"body": []}, {"body": ["1"]})
+    add.passed(
+        "POST /list", {"body": [1, 2]}, {"body": 1}, {"body": []}, {"body": ["1"]}
+    )
     add.entered("POST /list", "body=[1, 2]", "body=[]")
     add.passed("POST /text", {"body": "a"}, {"body": 7}, {"body": " "})
-    add.passed("POST /free", {"body": {"a": DAY, "b": None}}, {"body": {}}, {"body": "{}"})
     add.passed(
-        "POST /union", {"body": {"x": 1}}, {"body": {"text": 7}}, {"body": {"x": 1, "text": "a"}}
+        "POST /free", {"body": {"a": DAY, "b": None}}, {"body": {}}, {"body": "{}"}
+    )
+    add.passed(
+        "POST /union",
+        {"body": {"x": 1}},
+        {"body": {"text": 7}},
+        {"body": {"x": 1, "text": "a"}},
     )
     add.passed("POST /optional", {}, {"a": 1})
     add.passed(
@@ -360,12 +413,16 @@ def of_bodies() -> list[Forms]:
         {"point": {"x": 1}},
     )
     add.entered("POST /form", "text=é whole=7 flag=yes", "texts=[a, a]")
-    add.passed("POST /form-styles", {"ids": [1, 2], "o": {"x": 1, "y": 0.5}}, {"ids": [1]})
+    add.passed(
+        "POST /form-styles", {"ids": [1, 2], "o": {"x": 1, "y": 0.5}}, {"ids": [1]}
+    )
     add.passed("POST /vendor", {"a": 1})
     add.passed("POST /several", {"a": 1})
     add.passed("POST /upload", {"file": "a"})
     add.passed(
-        "PUT /put/{id}", {"id": 7, "body.id": "b", "a": 1, "q": "x", "X-Mode": "fast"}, {"id": 0}
+        "PUT /put/{id}",
+        {"id": 7, "body.id": "b", "a": 1, "q": "x", "X-Mode": "fast"},
+        {"id": 0},
     )
     older = Forms("openapi-3.0")
     older.passed(
@@ -388,7 +445,8 @@ def of_addresses() -> list[Forms]:
     kinds.entered_kinds("GET /kinds", "anything")
     kinds.passed_kinds("GET /kinds", "anything")
     kinds.passed(
-        "GET /kinds", {"text": "a b", "whole": 7, "flag": True, "day": DAY, "texts": ["a", "b,c"]}
+        "GET /kinds",
+        {"text": "a b", "whole": 7, "flag": True, "day": DAY, "texts": ["a", "b,c"]},
     )
     add = Forms("openapi-styles")
     add.passed(
@@ -400,7 +458,11 @@ def of_addresses() -> list[Forms]:
     )
     add.entered("GET /form", "ids=[1, 2] words=[a, a]", "ids=1")
     add.passed(
-        "GET /csv", {"ids": [1, 2]}, {"words": ["a,b", "c"]}, {"words": [""]}, {"ids": np.arange(3)}
+        "GET /csv",
+        {"ids": [1, 2]},
+        {"words": ["a,b", "c"]},
+        {"words": [""]},
+        {"ids": np.arange(3)},
     )
     add.passed("GET /pairs", {"o": {"x": 1, "y": 0.5}})
     add.passed("GET /pipes", {"ids": ["a|b", "c"]})
@@ -411,10 +473,21 @@ def of_addresses() -> list[Forms]:
     add.passed("GET /json-text", {"o": "a"}, {"o": "7"})
     add.passed("GET /objects", {"several": [{"x": 1}, {"x": 2}]})
     add.passed("GET /empty", {"q": ""}, {"reserved": "a/b?c"})
-    add.passed("GET /need", {"q": "a"}, {"page": 2}, {"q": "a", "page": 0}, {"q": 7, "page": "2"})
+    add.passed(
+        "GET /need",
+        {"q": "a"},
+        {"page": 2},
+        {"q": "a", "page": 0},
+        {"q": 7, "page": "2"},
+    )
     add.passed("GET /need", {}, {"q": "a", "page": 0}, way="unchecked")
     add.passed(
-        "GET /simple/{id}", {"id": "a/b c"}, {"id": 7}, {"id": ".."}, {"id": ""}, {"id": DAY}
+        "GET /simple/{id}",
+        {"id": "a/b c"},
+        {"id": 7},
+        {"id": ".."},
+        {"id": ""},
+        {"id": DAY},
     )
     add.entered("GET /simple/{id}", "id=007", "id=1E5", "id=é")
     add.passed("GET /simple-ids/{ids}", {"ids": [1, 2]}, {"ids": []})
@@ -422,7 +495,9 @@ def of_addresses() -> list[Forms]:
     add.passed("GET /exploded/{o}", {"o": {"x": 1, "y": 2}})
     add.passed("GET /label/{id}", {"id": "a"})
     add.passed("GET /matrix/{id}", {"id": "a"})
-    add.passed("GET /untyped/{id}", {"id": "1E5"}, {"id": 1e5}, {"id": "007"}, {"id": [1, 2]})
+    add.passed(
+        "GET /untyped/{id}", {"id": "1E5"}, {"id": 1e5}, {"id": "007"}, {"id": [1, 2]}
+    )
     add.entered("GET /untyped/{id}", "id=1E5", "id=007", "id=true")
     add.passed(
         "GET /header",
@@ -448,7 +523,13 @@ def of_tools() -> Forms:
     add.passed(
         "kinds",
         {},
-        {"day": DAY, "moment": MOMENT, "choice": "week", "grade": 1, "counts": {"a": 1}},
+        {
+            "day": DAY,
+            "moment": MOMENT,
+            "choice": "week",
+            "grade": 1,
+            "counts": {"a": 1},
+        },
     )
     add.passed(
         "needs",
@@ -466,7 +547,9 @@ def of_tools() -> Forms:
     add.entered("nested", 'order={"ids": [1, 2]}')
     several: list[Any] = [[1, 2], 1, None, [], "1", "[1]"]
     add.passed("unions", *({"several": value} for value in several))
-    add.passed("unions", *({"mixed": value} for value in ("7", 7, True, "true", "", None)))
+    add.passed(
+        "unions", *({"mixed": value} for value in ("7", 7, True, "true", "", None))
+    )
     add.passed(
         "unions",
         {"pair": [1, "a"]},
@@ -500,7 +583,13 @@ def of_python_functions() -> Forms:
     add.passed(
         "Kinds",
         {},
-        {"day": DAY, "choice": "week", "grade": 1, "counts": {"a": 1}, "point": Point(1, 2)},
+        {
+            "day": DAY,
+            "choice": "week",
+            "grade": 1,
+            "counts": {"a": 1},
+            "point": Point(1, 2),
+        },
     )
     odd: list[dict[str, Any]] = [
         {"color": "red"},
@@ -558,7 +647,15 @@ def of_python_functions() -> Forms:
         {"items": ["a"]},
         {"nothing": "7"},
     )
-    add.entered("Guessed", "count=7", "ratio=1", "name=007", "on=no", "items=[1, 2]", "nothing=7")
+    add.entered(
+        "Guessed",
+        "count=7",
+        "ratio=1",
+        "name=007",
+        "on=no",
+        "items=[1, 2]",
+        "nothing=7",
+    )
     bare: list[Any] = [
         7,
         "7",
@@ -585,10 +682,17 @@ def of_python_functions() -> Forms:
         Color.RED,
     ]
     add.passed("Bare", *({"value": value} for value in bare))
-    add.passed("Bare", {}, {"value": "7"}, {"value": pd.DataFrame({"a": [1]})}, way="unchecked")
+    add.passed(
+        "Bare", {}, {"value": "7"}, {"value": pd.DataFrame({"a": [1]})}, way="unchecked"
+    )
     add.passed("Bare", {"value": None}, {"value": "1E5"}, way="form")
     add.entered(
-        "Bare", "value=7", "value=$seven", "value=$column", "value=$nothing", "value=[1, a]"
+        "Bare",
+        "value=7",
+        "value=$seven",
+        "value=$column",
+        "value=$nothing",
+        "value=[1, a]",
     )
     add.passed(
         "Starred",

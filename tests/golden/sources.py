@@ -57,7 +57,11 @@ class Recording(httpx.AsyncBaseTransport):
 
     def record(self, request: httpx.Request) -> None:
         """Note the method, the address, the headers that parameters make, and the body; JSON is the usual one."""
-        parts = [request.method, request.url.raw_path.decode("ascii"), request.content.decode()]
+        parts = [
+            request.method,
+            request.url.raw_path.decode("ascii"),
+            request.content.decode(),
+        ]
         for name, value in sorted(request.headers.items()):
             if (
                 name.startswith("x-")
@@ -112,7 +116,9 @@ received: Seen = []
 def arrived(given: dict[str, Any], **defaults: Any) -> list[dict[str, str]]:
     """Note the arguments that aren't the defaults."""
     differing = {
-        name: value for name, value in given.items() if told(value) != told(defaults.get(name))
+        name: value
+        for name, value in given.items()
+        if told(value) != told(defaults.get(name))
     }
     received.append(
         f"received: {', '.join(f'{name}={told(value)}' for name, value in differing.items())}".rstrip()
@@ -141,7 +147,11 @@ def published_kinds(
 
 @function(asset="a")
 def published_needs(
-    name: str, count: Annotated[int, Between(1, 9)], wanted: list[str], on: bool, when: dt.date
+    name: str,
+    count: Annotated[int, Between(1, 9)],
+    wanted: list[str],
+    on: bool,
+    when: dt.date,
 ) -> Any:
     """Note what arrived."""
     return arrived(locals())
@@ -158,7 +168,13 @@ def published_defaults(
 ) -> Any:
     """Note what arrived."""
     return arrived(
-        locals(), name="x", count=3, wanted=["p"], on=True, when=dt.date(2026, 1, 1), ratio=0.5
+        locals(),
+        name="x",
+        count=3,
+        wanted=["p"],
+        on=True,
+        when=dt.date(2026, 1, 1),
+        ratio=0.5,
     )
 
 
@@ -179,7 +195,12 @@ def published_structures(
 @contextmanager
 def published_service() -> Iterator[Source]:
     """Publish functions of one's own with ``@function``; the record has what was sent and what they received."""
-    functions = [published_kinds, published_needs, published_defaults, published_structures]
+    functions = [
+        published_kinds,
+        published_needs,
+        published_defaults,
+        published_structures,
+    ]
     engine = DuckDBEngine(companies.reference(), demo.cards)
     wire = services.serving(Registry(functions, author="t"), engine)
     inner = wire.transport()
@@ -204,7 +225,11 @@ def published_service() -> Iterator[Source]:
 
 TEXT = {"type": "string"}
 WHOLE = {"type": "integer"}
-POINT = {"type": "object", "properties": {"x": WHOLE, "y": {"type": "number"}}, "required": ["x"]}
+POINT = {
+    "type": "object",
+    "properties": {"x": WHOLE, "y": {"type": "number"}},
+    "required": ["x"],
+}
 SCHEMAS: dict[str, Any] = {
     "text": TEXT,
     "whole": WHOLE,
@@ -242,7 +267,9 @@ def post(
     return {"post": {"requestBody": body, "responses": REPLY}}
 
 
-def param(name: str, where: str = "query", schema: Any = TEXT, **more: Any) -> dict[str, Any]:
+def param(
+    name: str, where: str = "query", schema: Any = TEXT, **more: Any
+) -> dict[str, Any]:
     found = {"name": name, "in": where, **more}
     if where == "path":
         found["required"] = True
@@ -253,7 +280,11 @@ def properties(**schemas: Any) -> dict[str, Any]:
     return {"type": "object", "properties": schemas}
 
 
-QUERY = {"/kinds": get(*(param(name, schema=schema or None) for name, schema in SCHEMAS.items()))}
+QUERY = {
+    "/kinds": get(
+        *(param(name, schema=schema or None) for name, schema in SCHEMAS.items())
+    )
+}
 BODY = {"/kinds": post(properties(**SCHEMAS))}
 STYLES = {
     "/form": get(
@@ -266,15 +297,26 @@ STYLES = {
         param("words", schema=SCHEMAS["texts"], explode=False),
     ),
     "/pairs": get(param("o", schema=POINT, explode=False)),
-    "/pipes": get(param("ids", schema=SCHEMAS["texts"], style="pipeDelimited", explode=False)),
-    "/spaces": get(param("ids", schema=SCHEMAS["texts"], style="spaceDelimited", explode=False)),
+    "/pipes": get(
+        param("ids", schema=SCHEMAS["texts"], style="pipeDelimited", explode=False)
+    ),
+    "/spaces": get(
+        param("ids", schema=SCHEMAS["texts"], style="spaceDelimited", explode=False)
+    ),
     "/deep": get(param("o", schema={"type": "object"}, style="deepObject")),
-    "/json": get({"name": "o", "in": "query", "content": {JSON_BODY: {"schema": POINT}}}),
-    "/json-text": get({"name": "o", "in": "query", "content": {JSON_BODY: {"schema": TEXT}}}),
+    "/json": get(
+        {"name": "o", "in": "query", "content": {JSON_BODY: {"schema": POINT}}}
+    ),
+    "/json-text": get(
+        {"name": "o", "in": "query", "content": {JSON_BODY: {"schema": TEXT}}}
+    ),
     "/objects": get(param("several", schema={"type": "array", "items": POINT})),
-    "/empty": get(param("q", allowEmptyValue=True), param("reserved", allowReserved=True)),
+    "/empty": get(
+        param("q", allowEmptyValue=True), param("reserved", allowReserved=True)
+    ),
     "/need": get(
-        param("q", required=True), param("page", schema=WHOLE | {"minimum": 1, "default": 1})
+        param("q", required=True),
+        param("page", schema=WHOLE | {"minimum": 1, "default": 1}),
     ),
     "/simple/{id}": get(param("id", "path")),
     "/simple-ids/{ids}": get(param("ids", "path", ARRAY)),
@@ -299,31 +341,46 @@ BODIES = {
     "/mixed-enum": post(properties(value={"enum": [1, "1", None, True, "auto"]})),
     "/nullable": post(
         properties(
-            text={"type": ["string", "null"]}, texts={"type": ["array", "null"], "items": TEXT}
+            text={"type": ["string", "null"]},
+            texts={"type": ["array", "null"], "items": TEXT},
         )
     ),
     "/one-of": post(
-        properties(value={"oneOf": [WHOLE, {"type": "boolean"}, {"type": "array", "items": WHOLE}]})
+        properties(
+            value={
+                "oneOf": [WHOLE, {"type": "boolean"}, {"type": "array", "items": WHOLE}]
+            }
+        )
     ),
     "/nested": post(
-        properties(order=properties(point=POINT, lines={"type": "array", "items": POINT}))
+        properties(
+            order=properties(point=POINT, lines={"type": "array", "items": POINT})
+        )
     ),
     "/flags": post(properties(flags={"type": "array", "items": {"type": "boolean"}})),
     "/listed": post(
         properties(
-            grades={"type": "array", "items": {"enum": [1, 2]}}, rates=ARRAY | {"uniqueItems": True}
+            grades={"type": "array", "items": {"enum": [1, 2]}},
+            rates=ARRAY | {"uniqueItems": True},
         )
     ),
     "/matrix": post(properties(rows={"type": "array", "items": ARRAY})),
     "/anything": post({}),
-    "/no-schema": {"post": {"requestBody": {"content": {JSON_BODY: {}}}, "responses": REPLY}},
+    "/no-schema": {
+        "post": {"requestBody": {"content": {JSON_BODY: {}}}, "responses": REPLY}
+    },
     "/list": post(ARRAY),
     "/text": post(TEXT),
     "/free": post({"type": "object", "additionalProperties": True}),
     "/union": post({"oneOf": [POINT, properties(text=TEXT)]}),
     "/optional": post(properties(a=WHOLE), required=False),
     "/form": post(
-        properties(**{name: SCHEMAS[name] for name in ("text", "whole", "flag", "texts", "point")}),
+        properties(
+            **{
+                name: SCHEMAS[name]
+                for name in ("text", "whole", "flag", "texts", "point")
+            }
+        ),
         FORM_BODY,
     ),
     "/form-styles": post(
@@ -339,27 +396,41 @@ BODIES = {
         "post": {
             "requestBody": {
                 "content": {
-                    kind: {"schema": properties(a=WHOLE)} for kind in (FORM_BODY, JSON_BODY)
+                    kind: {"schema": properties(a=WHOLE)}
+                    for kind in (FORM_BODY, JSON_BODY)
                 }
             },
             "responses": REPLY,
         }
     },
-    "/upload": post(properties(file={"type": "string", "format": "binary"}), "multipart/form-data"),
+    "/upload": post(
+        properties(file={"type": "string", "format": "binary"}), "multipart/form-data"
+    ),
     "/put/{id}": {
         "put": {
-            "parameters": [param("id", "path", WHOLE), param("q"), param("X-Mode", "header")],
-            "requestBody": {"content": {JSON_BODY: {"schema": properties(id=TEXT, a=WHOLE)}}},
+            "parameters": [
+                param("id", "path", WHOLE),
+                param("q"),
+                param("X-Mode", "header"),
+            ],
+            "requestBody": {
+                "content": {JSON_BODY: {"schema": properties(id=TEXT, a=WHOLE)}}
+            },
             "responses": REPLY,
         }
     },
 }
 OLDER = {
     "/nullable": post(
-        properties(whole=WHOLE | {"nullable": True}, choice={"enum": ["a", None], "nullable": True})
+        properties(
+            whole=WHOLE | {"nullable": True},
+            choice={"enum": ["a", None], "nullable": True},
+        )
     ),
     "/bounds": get(
-        param("n", schema=WHOLE | {"minimum": 0, "exclusiveMinimum": True, "maximum": 9})
+        param(
+            "n", schema=WHOLE | {"minimum": 0, "exclusiveMinimum": True, "maximum": 9}
+        )
     ),
 }
 DOCUMENTS = {
@@ -383,7 +454,9 @@ def openapi(name: str) -> Iterator[Source]:
         return httpx.Response(200, json=[{"arrived": "yes"}])
 
     transport = Recording(seen, answer)
-    session = jf.connect("https://shop.example/openapi.json", token=TOKEN, transport=transport)
+    session = jf.connect(
+        "https://shop.example/openapi.json", token=TOKEN, transport=transport
+    )
     yield Source(session, seen)
     session.close()
 
@@ -392,7 +465,8 @@ def openapi(name: str) -> Iterator[Source]:
 
 TOOLS = {
     "kinds": properties(**SCHEMAS),
-    "needs": properties(name=TEXT, count=WHOLE) | {"required": ["name", "count", "unlisted"]},
+    "needs": properties(name=TEXT, count=WHOLE)
+    | {"required": ["name", "count", "unlisted"]},
     "nested": properties(order={"$ref": "#/$defs/Order"})
     | {"$defs": {"Order": properties(point=POINT, ids=ARRAY)}},
     "unions": properties(
@@ -418,7 +492,10 @@ def mcp() -> Iterator[Source]:
     seen: Seen = []
 
     async def list_tools(*_: Any) -> Any:
-        tools = [mcp_types.Tool(name=name, input_schema=schema) for name, schema in TOOLS.items()]
+        tools = [
+            mcp_types.Tool(name=name, input_schema=schema)
+            for name, schema in TOOLS.items()
+        ]
         return mcp_types.ListToolsResult(tools=tools)
 
     async def call_tool(_: Any, params: Any) -> Any:

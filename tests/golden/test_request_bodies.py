@@ -43,7 +43,8 @@ def recorded() -> Iterator[Records]:
     records: Records = {}
     yield records
     FILE.write_text(
-        "".join(f"{name} => {record}\n" for name, record in sorted(records.items())), "ascii"
+        "".join(f"{name} => {record}\n" for name, record in sorted(records.items())),
+        "ascii",
     )
 
 
@@ -68,7 +69,8 @@ def source_named() -> Iterator[Callable[[str], Source]]:
                 pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
             if name not in opened:
                 opened[name] = stack.enter_context(SOURCES[name]())
-                with warnings.catch_warnings(action="ignore"):  # of operations that are left out
+                # Of operations that are left out.
+                with warnings.catch_warnings(action="ignore"):
                     assert opened[name].session.names
             return opened[name]
 
@@ -114,7 +116,10 @@ def record_of(form: Form, source: Source, shell: InteractiveShell) -> str:
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_a_form_sends_what_was_recorded(
-    form: Form, source_named: Callable[[str], Source], shell: InteractiveShell, recorded: Records
+    form: Form,
+    source_named: Callable[[str], Source],
+    shell: InteractiveShell,
+    recorded: Records,
 ) -> None:
     """After a change on purpose: python -m tests.golden, and read the diff of bodies.txt."""
     record = record_of(form, source_named(form.source), shell)

@@ -38,7 +38,17 @@ VARIABLES = {
 
 KINDS = {
     "text": Values(
-        entered=("007", "1E5", '" a "', "null", "[1, 2]", '""', "$spaced", "$ratio", '{"a": 1}'),
+        entered=(
+            "007",
+            "1E5",
+            '" a "',
+            "null",
+            "[1, 2]",
+            '""',
+            "$spaced",
+            "$ratio",
+            '{"a": 1}',
+        ),
         passed=(
             "a",
             "\t",
@@ -107,7 +117,12 @@ KINDS = {
         unchecked=(DAY, "soon"),
     ),
     "moment": Values(
-        entered=("2026-03-01T12:30", '"2026-03-01 12:30:00+01:00"', "2026-03-01", "noon"),
+        entered=(
+            "2026-03-01T12:30",
+            '"2026-03-01 12:30:00+01:00"',
+            "2026-03-01",
+            "noon",
+        ),
         passed=(
             MOMENT,
             ZONED,
@@ -176,7 +191,17 @@ KINDS = {
         unchecked=(None, "null"),
     ),
     "either": Values(
-        entered=("7", "3.10", "1E5", "abc", "[1, 2]", "null", "'\"7\"'", "true", "$ratio"),
+        entered=(
+            "7",
+            "3.10",
+            "1E5",
+            "abc",
+            "[1, 2]",
+            "null",
+            "'\"7\"'",
+            "true",
+            "$ratio",
+        ),
         passed=(7, "7", "1E5", "\t", 3.1, True, None, "", DAY, Decimal("3.10")),
         unchecked=(7, "7", 3.1),
     ),

@@ -29,11 +29,15 @@ def shell() -> Iterator[InteractiveShell]:
 
 
 @contextlib.contextmanager
-def live_kernel(python: str = sys.executable, **environment: str) -> Iterator[BlockingKernelClient]:
+def live_kernel(
+    python: str = sys.executable, **environment: str
+) -> Iterator[BlockingKernelClient]:
     """Start a kernel of this Python, and end it."""
     manager = KernelManager()
     argv = [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    manager._kernel_spec = KernelSpec(argv=argv, language="python", display_name="tested")
+    manager._kernel_spec = KernelSpec(
+        argv=argv, language="python", display_name="tested"
+    )
     manager.start_kernel(env={**os.environ, **environment})
     client = manager.client()
     client.start_channels()

@@ -61,7 +61,9 @@ def profiles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Profiles that no test connects to; kernels started here have them too."""
     path = tmp_path_factory.mktemp("config") / "funcs.toml"
     names = ("work", "'lan.2'", "'my team'")
-    path.write_text("".join(f"[profiles.{name}]\nurl = 'https://x.example'\n" for name in names))
+    path.write_text(
+        "".join(f"[profiles.{name}]\nurl = 'https://x.example'\n" for name in names)
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FUNCS_CONFIG", str(path))
         yield
@@ -85,7 +87,9 @@ def shell() -> Iterator[InteractiveShell]:
             "held": {"here": sessions._session},
             "daily_runs": pd.DataFrame({"Symbol": [SYMBOL], "popgrowth": ["Yes"]}),
         }
-        shell.run_cell(f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol=$symbol")
+        shell.run_cell(
+            f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol=$symbol"
+        )
         shell.run_cell("daily = funcs['Get Panel Daily']")
         wait_until(lambda: len(sessions._session.remote.choices._choices) == 3)
         yield shell
@@ -110,10 +114,16 @@ def asked(shell: InteractiveShell, text: str, at: int | None = None) -> Any:
     *above, line = text.split("\n")
     place = len(above) if at is None else at
     context = CompletionContext(
-        token="", full_text=text, cursor_position=len(line), cursor_line=place, limit=500
+        token="",
+        full_text=text,
+        cursor_position=len(line),
+        cursor_line=place,
+        limit=500,
     )
     return next(
-        one for one in shell.Completer.custom_matchers if one.matcher_identifier == jf.__name__
+        one
+        for one in shell.Completer.custom_matchers
+        if one.matcher_identifier == jf.__name__
     )(context)
 
 
@@ -137,7 +147,11 @@ CASES: dict[str, list[str]] = {
     "  df = %funcs ": [*COMMANDS, "…"],
     "%funcs de": ["describe"],
     "%funcs call ": [*FUNCTIONS, *(f'"{name}"' for name in NAMES)],
-    "%funcs describe get_panel_": ["get_panel_dimensions", "get_panel_daily", "get_panel_fq"],
+    "%funcs describe get_panel_": [
+        "get_panel_dimensions",
+        "get_panel_daily",
+        "get_panel_fq",
+    ],
     "df = %funcs call get_k": ["get_kpis"],
     "df = %funcs call GET_K": ["get_kpis"],
     "x = 1\nfor _ in y:\n    df = %funcs run get_k": ["get_kpis"],
@@ -182,7 +196,9 @@ CASES: dict[str, list[str]] = {
         "Bulkandry",
         '"Bulkandry Fuel"',
     ],
-    f"%funcs call get_panel_daily PanelName='{PANEL}' Brand=[Bulkandry, Bulk": ['"Bulkandry Fuel"'],
+    f"%funcs call get_panel_daily PanelName='{PANEL}' Brand=[Bulkandry, Bulk": [
+        '"Bulkandry Fuel"'
+    ],
     "%funcs call get_panel_daily Dimensions=[": ['"Age Group"', "Region", "Brand"],
     "%funcs call get_panel_daily Dimensions=[Region, 'Age Group', ": ["Brand"],
     "%funcs call get_panel_daily Dimensions=['Region', \"A": ['"Age Group"'],
@@ -206,13 +222,22 @@ CASES: dict[str, list[str]] = {
         "PoPLookback=",
         "Dimensions=",
     ],
-    "%funcs sweep Get Panel Daily $daily_runs Dimensions=[[": ['"Age Group"', "Region", "Brand"],
+    "%funcs sweep Get Panel Daily $daily_runs Dimensions=[[": [
+        '"Age Group"',
+        "Region",
+        "Brand",
+    ],
     "%funcs sweep get_panel_daily Symbol=[BKQ": [f'"{SYMBOL}"'],
-    "%funcs sweep get_panel_daily PanelName=['Demo Card Panel', ": ['"Demo Debit Panel"'],
+    "%funcs sweep get_panel_daily PanelName=['Demo Card Panel', ": [
+        '"Demo Debit Panel"'
+    ],
     f"%funcs sweep get_panel_daily PanelName=['{PANEL}', x] Brand=[Bulkandry, Bulk": [
         '"Bulkandry Fuel"'
     ],
-    "%funcs sweep get_panel_daily Dimensions=[[Region], [Region, ": ['"Age Group"', "Brand"],
+    "%funcs sweep get_panel_daily Dimensions=[[Region], [Region, ": [
+        '"Age Group"',
+        "Brand",
+    ],
     "%funcs sweep get_panel_daily Dimensions=[[Region, Brand], ['Ag": ["'Age Group'"],
     "%funcs sweep get_panel_daily --p": ["--pairs", "--profile"],
     "%funcs sweep get_panel_daily --executor $da": ["$daily", "$daily_runs"],
@@ -234,18 +259,25 @@ CASES: dict[str, list[str]] = {
     "%%funcs call get_panel_daily S": ["Symbol="],
     "%%funcs call get_panel_daily -o df\n": [f"{name}: " for name in OF_DAILY],
     "%%funcs call 'Get Panel Daily' Symbol=x\n  pop": ["PoPGrowth: ", "PoPLookback: "],
-    "%%funcs call get_panel_daily\nP‸\nPoPGrowth: Yes\nSymbol: x": ["PanelName: ", "PoPLookback: "],
+    "%%funcs call get_panel_daily\nP‸\nPoPGrowth: Yes\nSymbol: x": [
+        "PanelName: ",
+        "PoPLookback: ",
+    ],
     "%%funcs call get_panel_daily\nPanelName: ": PANELS,
     "%%funcs call get_panel_daily\nSymbol: x\nPanelName: Demo D‸\nPoPGrowth: Yes": [
         "Demo Debit Panel"
     ],
-    f"%%funcs call get_panel_daily\nBrand: Bulkandry F‸\nPanelName: {PANEL}": ["Bulkandry Fuel"],
+    f"%%funcs call get_panel_daily\nBrand: Bulkandry F‸\nPanelName: {PANEL}": [
+        "Bulkandry Fuel"
+    ],
     "%%funcs call get_panel_daily\nDimensions: [Region, 'Ag": ["'Age Group'"],
     "%%funcs call get_panel_daily\nSymbol: $sy": ["$symbol"],
     "%%funcs sweep get_panel_daily $daily_runs\nPoPG": ["PoPGrowth: "],
     "%%funcs sweep get_panel_daily\nDimensions: [[Region], [Region, B": ["Brand"],
     "%%funcs sweep get_panel_daily\nPanelName: [\n  Demo D": ['"Demo Debit Panel"'],
-    "%%funcs sweep get_panel_daily\nPanelName: [\n  Demo Card Panel,\n\n  ": ['"Demo Debit Panel"'],
+    "%%funcs sweep get_panel_daily\nPanelName: [\n  Demo Card Panel,\n\n  ": [
+        '"Demo Debit Panel"'
+    ],
     "%%funcs call get_panel_daily\nDimensions: [Region,\n'Age Group'\nB": ["Brand"],
     "%%funcs call get_panel_daily\nDimensions: [Region,\nBrand]\nPoPG": ["PoPGrowth: "],
     "%%funcs call get_panel_daily\n{": [f'"{name}": ' for name in OF_DAILY],
@@ -256,14 +288,19 @@ CASES: dict[str, list[str]] = {
     ],
     '%%funcs call get_panel_daily\n{"PanelName": ': [f'"{name}"' for name in PANELS],
     '%%funcs call get_panel_daily\n{"PanelName": "Demo D': ['"Demo Debit Panel"'],
-    '%%funcs call get_panel_daily\n{"Symbol": "x", "PanelName": "demo d‸"}': ['"Demo Debit Panel'],
+    '%%funcs call get_panel_daily\n{"Symbol": "x", "PanelName": "demo d‸"}': [
+        '"Demo Debit Panel'
+    ],
     f'%%funcs call get_panel_daily\n{{"PanelName": "{PANEL}", "Brand": "Bulkandry F': [
         '"Bulkandry Fuel"'
     ],
     f'%%funcs call get_panel_daily PanelName="{PANEL}"\n{{"Brand": ["Bulkandry", "Bulk': [
         '"Bulkandry Fuel"'
     ],
-    '%%funcs call get_panel_daily\n{"Dimensions": ["Region", ': ['"Age Group"', '"Brand"'],
+    '%%funcs call get_panel_daily\n{"Dimensions": ["Region", ': [
+        '"Age Group"',
+        '"Brand"',
+    ],
     '%%funcs call get_panel_daily\n{"PoPGrowth": ': ['"Yes"', '"No"'],
     '%%funcs sweep get_panel_daily\n{"Dimensions": [["Region"], ["Region", ': [
         '"Age Group"',
@@ -300,7 +337,9 @@ CASES: dict[str, list[str]] = {
     "print(daily(Dimensions=['Region', ": ['"Age Group"', '"Brand"'],
     "daily.sweep(daily_runs, P": ["PanelName=", "PoPGrowth=", "PoPLookback="],
     "daily.sweep(Symbol=['BKQ": [f"'{SYMBOL}'"],
-    f"daily.sweep(PanelName=[{PANEL!r}], Brand=['Bulkandry', 'Bulk": ["'Bulkandry Fuel'"],
+    f"daily.sweep(PanelName=[{PANEL!r}], Brand=['Bulkandry', 'Bulk": [
+        "'Bulkandry Fuel'"
+    ],
     "funcs.get_panel_daily.sweep(Dimensions=[['Region'], ['Region', 'B": ["'Brand'"],
     "daily.with_options(concurrency=8, p": ["pages=", "pairs=", "progress="],
 }
@@ -336,7 +375,11 @@ NOT_OURS = [
         "%funcs call get_panel_daily --timeout ",
         "%funcs find -o d",
     ),
-    *("'funcs.get_panel_daily(", "# funcs.get_panel_daily(", "funcs.get_panel_daily(Symbol=x + "),
+    *(
+        "'funcs.get_panel_daily(",
+        "# funcs.get_panel_daily(",
+        "funcs.get_panel_daily(Symbol=x + ",
+    ),
     *(
         "funcs.get_panel_daily(Symbol='x' + 'BK",
         "funcs.get_panel_daily(f(",
@@ -364,13 +407,22 @@ NOTHING_FITS = [
         "%funcs call --profile work get_k",
         "%%funcs call nothing\nSym",
     ),
-    *("%%funcs call get_panel_daily\n# Pan", "%%funcs call get_panel_daily\nPoPLookback: 2"),
-    *('%%funcs call get_panel_daily Symbol=x\n{"s‸"}', "%%funcs call get_panel_daily\n{'Pan"),
+    *(
+        "%%funcs call get_panel_daily\n# Pan",
+        "%%funcs call get_panel_daily\nPoPLookback: 2",
+    ),
+    *(
+        '%%funcs call get_panel_daily Symbol=x\n{"s‸"}',
+        "%%funcs call get_panel_daily\n{'Pan",
+    ),
     *(
         '%%funcs call get_panel_daily\n{"Nothing": "',
         '%%funcs call get_panel_daily\n{"Symbol": {"Pan',
     ),
-    *('%%funcs call get_panel_daily\n{"Symbol": "x" "Pan', '%%funcs call get_panel_daily\n[{"Pan'),
+    *(
+        '%%funcs call get_panel_daily\n{"Symbol": "x" "Pan',
+        '%%funcs call get_panel_daily\n[{"Pan',
+    ),
     *(
         '%%funcs call get_panel_daily\n{"Dimensions": ["Region" ',
         "funcs.get_panel_daily(PanelName='nothing",
@@ -384,7 +436,9 @@ def test_where_nothing_fits_what_others_offer_does_not_either(
 ) -> None:
     """Python's hundreds of names would mislead there: Tab offers one empty text, which changes nothing."""
     at = len(text.partition("‸")[0])
-    assert [(one.text, one.start, one.end) for one in tab(shell, text)] == [("", at, at)]
+    assert [(one.text, one.start, one.end) for one in tab(shell, text)] == [
+        ("", at, at)
+    ]
 
 
 @pytest.mark.parametrize("text", NOT_OURS, ids=row_id)
@@ -393,7 +447,8 @@ def test_elsewhere_nothing_of_ours_is_offered(
 ) -> None:
     """Elsewhere other completers work as usual."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)  # of jedi and Python about this code
+        # Of jedi and Python about this code.
+        warnings.simplefilter("ignore", SyntaxWarning)
         assert not [one for one in tab(shell, text) if one._origin == jf.__name__]
     assert not any(capsys.readouterr())
 
@@ -401,7 +456,23 @@ def test_elsewhere_nothing_of_ours_is_offered(
 @pytest.mark.usefixtures("no_hang")
 @pytest.mark.parametrize(
     "piece",
-    ["(", "[", "()", "[]", "a.", "a", "'", '"""', "\\", "f(x=", "f(x=[", ",", "# (\n", "é", " "],
+    [
+        "(",
+        "[",
+        "()",
+        "[]",
+        "a.",
+        "a",
+        "'",
+        '"""',
+        "\\",
+        "f(x=",
+        "f(x=[",
+        ",",
+        "# (\n",
+        "é",
+        " ",
+    ],
 )
 @pytest.mark.parametrize(
     "begin",
@@ -417,7 +488,9 @@ def test_long_hostile_text_is_read_in_one_go(
     shell: InteractiveShell, begin: str, piece: str
 ) -> None:
     """The time is linear in the length, and the nesting is bounded."""
-    assert isinstance(asked(shell, begin + piece * (20_000 // len(piece)))["completions"], list)
+    assert isinstance(
+        asked(shell, begin + piece * (20_000 // len(piece)))["completions"], list
+    )
 
 
 @pytest.mark.parametrize(
@@ -429,7 +502,10 @@ def test_a_long_body_of_a_cell_takes_linear_time(
 ) -> None:
     """A body is JSON or lines, and has no bound."""
     assert_linear(
-        lambda size: asked(shell, f"%%funcs call get_panel_daily\n{begin}{piece * size}"), 200_000
+        lambda size: asked(
+            shell, f"%%funcs call get_panel_daily\n{begin}{piece * size}"
+        ),
+        200_000,
     )
 
 
@@ -482,9 +558,13 @@ def test_the_older_way_of_asking_gives_the_same(shell: InteractiveShell) -> None
     assert (typed, list(offered)) == ("get_k", ["get_kpis"])
 
 
-def test_what_a_listing_function_gave_is_known_while_it_is_held(shell: InteractiveShell) -> None:
+def test_what_a_listing_function_gave_is_known_while_it_is_held(
+    shell: InteractiveShell,
+) -> None:
     """The frame of a listing function's run provides values too, without another request."""
-    session = jf.connect("http://localhost", token=embedded().token, transport=Counting())
+    session = jf.connect(
+        "http://localhost", token=embedded().token, transport=Counting()
+    )
     shell.user_ns["other"] = session
     panels = session.get_panels()
     sent = len(Counting.requests)
@@ -513,7 +593,9 @@ def test_a_matcher_that_fails_is_silent(shell: InteractiveShell, capsys: Any) ->
     assert not any(capsys.readouterr())
 
 
-def test_hostile_names_are_not_put_into_a_line(answering: Any, shell: InteractiveShell) -> None:
+def test_hostile_names_are_not_put_into_a_line(
+    answering: Any, shell: InteractiveShell
+) -> None:
     """Names with control characters are not offered, and quotes within a value are escaped."""
     names = [
         "Plain",
@@ -533,7 +615,13 @@ def test_hostile_names_are_not_put_into_a_line(answering: Any, shell: Interactiv
     assert len(session.names) == len(names)
     text = "hostile['"
     offered = after_tab(text, tab(shell, text))
-    assert offered == ["'Plain'", "'It\\'s'", "'Say \"it\"'", "'Both \\' and \"'", "'a\\\\b'"]
+    assert offered == [
+        "'Plain'",
+        "'It\\'s'",
+        "'Say \"it\"'",
+        "'Both \\' and \"'",
+        "'a\\\\b'",
+    ]
     assert [session[eval(one)].name for one in offered] == [
         "Plain",
         "It's",
@@ -559,7 +647,9 @@ def values_of(client: BlockingKernelClient, name: str) -> list[str]:
     """Return what Tab offers for an argument: nothing until the reply that lists its values was read."""
     code = f"%funcs call get_panel_daily PanelName='{PANEL}' {name}="
     return [
-        one for one in client.complete(code, reply=True, timeout=60)["content"]["matches"] if one
+        one
+        for one in client.complete(code, reply=True, timeout=60)["content"]["matches"]
+        if one
     ]
 
 
@@ -568,7 +658,10 @@ def values_of(client: BlockingKernelClient, name: str) -> list[str]:
     params=[
         sys.executable,
         pytest.param(
-            OLD, marks=pytest.mark.skipif(not OLD, reason="FUNCS_TEST_OLD_PYTHON names no Python")
+            OLD,
+            marks=pytest.mark.skipif(
+                not OLD, reason="FUNCS_TEST_OLD_PYTHON names no Python"
+            ),
         ),
     ],
     ids=["this", "old"],
@@ -579,18 +672,30 @@ def kernel(request: pytest.FixtureRequest) -> Iterator[BlockingKernelClient]:
     with (
         serving(counted) as url,
         live_kernel(
-            request.param, PYTHONPATH=path, FUNCS_BASE_URL=url, FUNCS_TOKEN=embedded().token
+            request.param,
+            PYTHONPATH=path,
+            FUNCS_BASE_URL=url,
+            FUNCS_TOKEN=embedded().token,
         ) as client,
     ):
-        run(client, "%load_ext jupyter_funcs\nimport jupyter_funcs as jf; unlisted = jf.connect()")
-        run(client, f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol='{SYMBOL}'")
+        run(
+            client,
+            "%load_ext jupyter_funcs\nimport jupyter_funcs as jf; unlisted = jf.connect()",
+        )
+        run(
+            client,
+            f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol='{SYMBOL}'",
+        )
         run(
             client,
             "from jupyter_funcs.magic import extension; funcs = extension.of(get_ipython()).state.current",
         )
-        wait_until(lambda: len(SERVED) >= 5)  # the listing, the run, and three that list values
+        # The listing, the run, and three that list values.
+        wait_until(lambda: len(SERVED) >= 5)
         wait_until(
-            lambda: all(values_of(client, name) for name in ("PanelName", "Symbol", "Brand"))
+            lambda: all(
+                values_of(client, name) for name in ("PanelName", "Symbol", "Brand")
+            )
         )
         yield client
         SERVED.clear()
@@ -609,7 +714,10 @@ def test_a_live_kernel_completes_the_same(kernel: BlockingKernelClient) -> None:
     """`complete_request` returns what the table says, and sends no request to the service."""
     run(kernel, f"symbol = {SYMBOL!r}")
     run(kernel, "import pandas as pd")
-    run(kernel, f"daily_runs = pd.DataFrame({{'Symbol': [{SYMBOL!r}], 'popgrowth': ['Yes']}})")
+    run(
+        kernel,
+        f"daily_runs = pd.DataFrame({{'Symbol': [{SYMBOL!r}], 'popgrowth': ['Yes']}})",
+    )
     run(kernel, "daily = funcs['Get Panel Daily']")
     sent = len(SERVED)
     for text in KERNEL_CASES:
@@ -625,15 +733,25 @@ def test_a_live_kernel_completes_the_same(kernel: BlockingKernelClient) -> None:
         assert [one for one in matches if one in wanted] == wanted, text
         assert "…" in CASES[text] or len(matches) == len(wanted), text
     for text in UNLISTED:
-        assert kernel.complete(text, len(text), reply=True, timeout=60)["content"]["status"] == "ok"
+        assert (
+            kernel.complete(text, len(text), reply=True, timeout=60)["content"][
+                "status"
+            ]
+            == "ok"
+        )
     assert len(SERVED) == sent
 
 
 @pytest.mark.slow
-def test_a_plain_call_lists_the_values_of_the_next(kernel: BlockingKernelClient) -> None:
+def test_a_plain_call_lists_the_values_of_the_next(
+    kernel: BlockingKernelClient,
+) -> None:
     """A call in Python lists panels, symbols and brands in the background, once, as %funcs call does."""
     sent = len(SERVED)
-    run(kernel, f"other = jf.connect(); call = dict(PanelName={PANEL!r}, Symbol={SYMBOL!r})")
+    run(
+        kernel,
+        f"other = jf.connect(); call = dict(PanelName={PANEL!r}, Symbol={SYMBOL!r})",
+    )
     run(kernel, "df = other.get_panel_daily(**call)")
     text = f"other.get_panel_daily(PanelName={PANEL!r}, Brand='Bulkandry F"
     wait_until(

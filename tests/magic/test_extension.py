@@ -44,7 +44,9 @@ def answer(client: BlockingKernelClient, code: str, *, last: bool = False) -> An
         if message["msg_type"] == "stream":
             printed.append(message["content"]["text"])
 
-    reply = client.execute_interactive(textwrap.dedent(code), timeout=60, output_hook=hear)
+    reply = client.execute_interactive(
+        textwrap.dedent(code), timeout=60, output_hook=hear
+    )
     assert reply["content"]["status"] == "ok", reply["content"]
     said = "".join(printed).splitlines() or ["None"]
     assert last or len(said) == 1, said
@@ -52,7 +54,9 @@ def answer(client: BlockingKernelClient, code: str, *, last: bool = False) -> An
 
 
 @pytest.mark.slow
-def test_loading_into_a_kernel_imports_nothing_but_itself(kernel: BlockingKernelClient) -> None:
+def test_loading_into_a_kernel_imports_nothing_but_itself(
+    kernel: BlockingKernelClient,
+) -> None:
     """%load_ext imports two light modules of ours and no others; the rest is imported on the first %funcs."""
     added = """
         import sys
@@ -67,7 +71,9 @@ def test_loading_into_a_kernel_imports_nothing_but_itself(kernel: BlockingKernel
         f"{OURS}.magic.extension",
     ]
     assert answer(kernel, added.format("%reload_ext jupyter_funcs")) == []
-    used = answer(kernel, added.format("request = %funcs call get_panels --dry-run"), last=True)
+    used = answer(
+        kernel, added.format("request = %funcs call get_panels --dry-run"), last=True
+    )
     assert {f"{OURS}.magic.subcommands", f"{OURS}.client.client"} <= set(used)
 
 
@@ -76,12 +82,22 @@ def test_loading_imports_nothing_of_the_standard_library_that_takes_time() -> No
     tops = ast.parse(inspect.getsource(extension)).body
     imports = [top for top in tops if isinstance(top, ast.Import | ast.ImportFrom)]
     names = {getattr(top, "module", None) or top.names[0].name for top in imports}
-    light = {"IPython", "__future__", "contextlib", "functools", "inspect", "sys", "typing"}
+    light = {
+        "IPython",
+        "__future__",
+        "contextlib",
+        "functools",
+        "inspect",
+        "sys",
+        "typing",
+    }
     assert {name.partition(".")[0] for name in names} == light
 
 
 @pytest.mark.slow
-def test_a_run_in_the_background_is_a_line_that_follows_it(kernel: BlockingKernelClient) -> None:
+def test_a_run_in_the_background_is_a_line_that_follows_it(
+    kernel: BlockingKernelClient,
+) -> None:
     """--background returns the job at once; a notebook shows one line, updated while it runs and when it ends."""
     shown: list[dict[str, Any]] = []
     answer(
@@ -104,16 +120,22 @@ def test_a_run_in_the_background_is_a_line_that_follows_it(kernel: BlockingKerne
         kernel.execute_interactive(code, timeout=60, output_hook=shown.append)
         lines = [each["content"]["data"] for each in shown if "data" in each["content"]]
         displays = [each for each in shown if "display" in each["msg_type"]]
-        assert len({each["content"]["transient"].get("display_id") for each in displays}) == 1
+        assert (
+            len({each["content"]["transient"].get("display_id") for each in displays})
+            == 1
+        )
         assert [each["msg_type"] for each in displays][:2] == [
             "display_data",
             "update_display_data",
         ]
         assert all("<b>Nap</b> · running · " in each["text/html"] for each in lines[:2])
-        assert "<b>Nap</b> · done · " in lines[-1]["text/html"]  # once more, after the cell
+        # Once more, after the cell.
+        assert "<b>Nap</b> · done · " in lines[-1]["text/html"]
         [ended] = [each["text/plain"] for each in lines if "text/plain" in each]
         assert ": done, " in ended  # a job that has ended is shown as any object
-    assert answer(kernel, "%funcs connect -q -o again\nprint(frame['Result'].tolist())") == [
+    assert answer(
+        kernel, "%funcs connect -q -o again\nprint(frame['Result'].tolist())"
+    ) == [
         0.7,
         0.8,
     ]
@@ -183,11 +205,15 @@ TRANSPORT = httpx.ASGITransport(embedded().app)
 def offered(shell: InteractiveShell, text: str) -> list[str]:
     with provisionalcompleter():
         return [
-            one.text for one in shell.Completer.completions(text, len(text)) if one._origin == OURS
+            one.text
+            for one in shell.Completer.completions(text, len(text))
+            if one._origin == OURS
         ]
 
 
-def test_the_connection_and_the_panels_result_outlive_a_reload(shell: InteractiveShell) -> None:
+def test_the_connection_and_the_panels_result_outlive_a_reload(
+    shell: InteractiveShell,
+) -> None:
     """The connection and the frame of the panel opened last survive %reload_ext."""
     session = shell.run_line_magic("funcs", "refresh")
     panel = shell.run_line_magic(
@@ -216,17 +242,22 @@ def ours(line: str, cell: str | None = None) -> str:
     return f"mine: {line}"
 
 
-@pytest.mark.parametrize("kinds", [["line"], ["cell"], ["line", "cell"]], ids=" and ".join)
+@pytest.mark.parametrize(
+    "kinds", [["line"], ["cell"], ["line", "cell"]], ids=" and ".join
+)
 def test_unloading_puts_back_a_magic_of_the_same_name(kinds: list[str]) -> None:
     """After any number of reloads, or none, unloading leaves the user's own %funcs: same object, same place."""
     shell = InteractiveShell()
     for kind in kinds:
         shell.register_magic_function(ours, kind, "funcs")
     shell.register_magic_function(ours, "line_cell", "later")
-    shell.run_line_magic("unload_ext", OURS)  # IPython registers its own magics on first use
+    # IPython registers its own magics on first use.
+    shell.run_line_magic("unload_ext", OURS)
     jf.unload_ipython_extension(shell)
     assert shell.magics_manager.magics[kinds[0]]["funcs"] is ours
-    before = {kind: list(table.items()) for kind, table in shell.magics_manager.magics.items()}
+    before = {
+        kind: list(table.items()) for kind, table in shell.magics_manager.magics.items()
+    }
     configurables = list(shell.configurables)
     for _ in range(20):
         shell.run_line_magic("reload_ext", OURS)
@@ -259,7 +290,9 @@ def test_what_others_put_there_later_stays() -> None:
 
 def test_a_dataset_of_a_sweep_says_what_it_holds(tmp_path: Path) -> None:
     """The number of rows is known without reading files; other datasets show their repr, as do all after unloading."""
-    function = jf.connect()["Get Panel FQ"].with_options(to=tmp_path / "a folder", progress=False)
+    function = jf.connect()["Get Panel FQ"].with_options(
+        to=tmp_path / "a folder", progress=False
+    )
     dataset = function.sweep(PanelName=PANEL, Symbol=["BKQU", "NVRA"])
     other = ds.dataset(dataset.files[0])
     shell = InteractiveShell()
@@ -272,7 +305,9 @@ def test_a_dataset_of_a_sweep_says_what_it_holds(tmp_path: Path) -> None:
         "Use .to_table().to_pandas() to get a DataFrame."
     )
     assert show(other) == repr(other)
-    assert str(tmp_path) not in (tmp_path / "a folder" / "_sweep.json").read_text("utf-8")
+    assert str(tmp_path) not in (tmp_path / "a folder" / "_sweep.json").read_text(
+        "utf-8"
+    )
     jf.load_ipython_extension(shell)
     jf.unload_ipython_extension(shell)
     assert show(dataset) == before

@@ -26,7 +26,9 @@ CALL = "%funcs call "
 
 
 @pytest.fixture
-def server(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
+def server(
+    shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Faulty]:
     """The configured service of a notebook that has used no `%funcs` yet."""
     shell.meta.pop("jupyter_funcs").unload()
     shell.run_line_magic("reload_ext", "jupyter_funcs")
@@ -114,7 +116,9 @@ def test_what_is_configured_after_a_tab_is_used(
         assert (len(server.requests), len(other.requests)) == (1, 1)
 
 
-def test_shift_tab_shows_a_listed_function(shell: InteractiveShell, server: Faulty) -> None:
+def test_shift_tab_shows_a_listed_function(
+    shell: InteractiveShell, server: Faulty
+) -> None:
     """By its slug in a line of %funcs; it sends nothing, and the names of others are as before."""
     with pytest.raises(KeyError):
         shell.object_inspect_mime("f")
@@ -171,23 +175,38 @@ def test_in_a_new_kernel() -> None:
     with live_kernel() as client:
 
         def ask(kind: str, text: str) -> Any:
-            return getattr(client, kind)(text, len(text), reply=True, timeout=30)["content"]
+            return getattr(client, kind)(text, len(text), reply=True, timeout=30)[
+                "content"
+            ]
 
         def names(text: str) -> list[str]:
-            return [name for name in ask("complete", text)["matches"] if "get_panel" in name]
+            return [
+                name for name in ask("complete", text)["matches"] if "get_panel" in name
+            ]
 
         run = client.execute_interactive
         run("%load_ext jupyter_funcs", timeout=60)
         assert not ask("inspect", "%funcs call get_panel_daily")["found"]
         wait_until(lambda: "get_panel_daily" in names(CALL))
         assert (
-            "PanelName : str" in ask("inspect", "%funcs call get_panel_daily")["data"]["text/plain"]
+            "PanelName : str"
+            in ask("inspect", "%funcs call get_panel_daily")["data"]["text/plain"]
         )
         assert (
-            run("import jupyter_funcs as jf\nfuncs = jf.connect()", timeout=60)["content"]["status"]
+            run("import jupyter_funcs as jf\nfuncs = jf.connect()", timeout=60)[
+                "content"
+            ]["status"]
             == "ok"
         )
-        listed = ["get_panels", "get_panel_dimensions", "get_panel_daily", "get_panel_fq"]
+        listed = [
+            "get_panels",
+            "get_panel_dimensions",
+            "get_panel_daily",
+            "get_panel_fq",
+        ]
         wait_until(lambda: names("funcs.get_") == listed)
-        assert "PanelName : str" in ask("inspect", "funcs.get_panel_daily(")["data"]["text/plain"]
+        assert (
+            "PanelName : str"
+            in ask("inspect", "funcs.get_panel_daily(")["data"]["text/plain"]
+        )
         assert not ask("inspect", "%funcs call get_panel_dayly")["found"]

@@ -70,7 +70,9 @@ def test_funcs_alone_opens_the_panel(run: Any) -> None:
     panel.close()
 
 
-@pytest.mark.parametrize("line", ["find panel daily", "list panel daily", 'find "panel daily"'])
+@pytest.mark.parametrize(
+    "line", ["find panel daily", "list panel daily", 'find "panel daily"']
+)
 def test_find_gives_the_catalog_as_a_table(run: Any, line: str) -> None:
     """%funcs find returns the functions that contain every word."""
     frame = run(f"%funcs {line}")
@@ -79,7 +81,8 @@ def test_find_gives_the_catalog_as_a_table(run: Any, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["get_panel_daily", '"Get Panel Daily"', "Get Panel Daily", "'Get Panel Daily'"]
+    "name",
+    ["get_panel_daily", '"Get Panel Daily"', "Get Panel Daily", "'Get Panel Daily'"],
 )
 def test_describe_gives_the_parameters(run: Any, name: str) -> None:
     """%funcs describe takes the slug or the name, with or without quotes."""
@@ -88,9 +91,14 @@ def test_describe_gives_the_parameters(run: Any, name: str) -> None:
 
 def test_call_gives_the_frame(run: Any) -> None:
     """df = %funcs call … returns the same frame as the call in Python."""
-    frame = run(f"df = %funcs call {DAILY} Dimensions=[Region, 'Age Group'] PoPGrowth=yes\ndf")
+    frame = run(
+        f"df = %funcs call {DAILY} Dimensions=[Region, 'Age Group'] PoPGrowth=yes\ndf"
+    )
     again = jf.connect().get_panel_daily(
-        PanelName=PANEL, Symbol=SYMBOL, Dimensions=["Region", "Age Group"], PoPGrowth=True
+        PanelName=PANEL,
+        Symbol=SYMBOL,
+        Dimensions=["Region", "Age Group"],
+        PoPGrowth=True,
     )
     pd.testing.assert_frame_equal(frame, again)
     assert frame.attrs["funcs"]["args"] == again.attrs["funcs"]["args"]
@@ -114,7 +122,9 @@ def test_a_cells_body_holds_the_arguments(run: Any, body: str) -> None:
 
 def test_the_other_commands_with_a_body_take_it_too(run: Any) -> None:
     """%%funcs run and %%funcs panel combine the arguments on the line with those in the body."""
-    assert len(run(f"%%funcs run get_panel_daily Symbol=BKQU\nPanelName: {PANEL}")) == 1826
+    assert (
+        len(run(f"%%funcs run get_panel_daily Symbol=BKQU\nPanelName: {PANEL}")) == 1826
+    )
     panel = run(
         f"%%funcs panel Get Panel Daily Symbol='{SYMBOL}' -o opened\nPanelName: '{PANEL}'\n# no more"
     )
@@ -135,7 +145,9 @@ def test_a_variable_is_passed_as_an_object(run: Any) -> None:
         run("%funcs call get_panel_daily Brand=$brandz")
 
 
-def test_dry_run_prints_what_would_be_sent(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_dry_run_prints_what_would_be_sent(
+    run: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     """--dry-run prints the JSON of the request and runs nothing; with -o it assigns it and prints nothing."""
     request = {
         "FunctionName": "Get Panel Daily",
@@ -191,7 +203,9 @@ def test_dry_run_of_a_sweep_follows_its_options(
         run(f"{line} --most-runs 3")
     run(f"{line} --most-runs 1,000,000 -o requests")
     assert len(run("requests")) == 4
-    run(f"%funcs sweep get_panel_daily PanelName='{PANEL}' Symbol=[BKQU, BKQU] --dry-run")
+    run(
+        f"%funcs sweep get_panel_daily PanelName='{PANEL}' Symbol=[BKQU, BKQU] --dry-run"
+    )
     assert capsys.readouterr().out.splitlines()[-2] == "1 run would be sent:"
 
 
@@ -201,7 +215,9 @@ def test_dry_run_of_a_sweep_follows_its_options(
 )
 def test_a_sweep_gives_the_frame_that_python_gives(run: Any, option: str) -> None:
     """One block per run, with the swept arguments first, wherever the runs take place."""
-    run("from concurrent.futures import ThreadPoolExecutor; pool = ThreadPoolExecutor(2)")
+    run(
+        "from concurrent.futures import ThreadPoolExecutor; pool = ThreadPoolExecutor(2)"
+    )
     run(f"symbols = ['BKQU', 'NVRA']; panel = {PANEL!r}")
     frame = run(
         f"%funcs sweep get_panel_fq PanelName=$panel Symbol=$symbols PoPLookback=[1, 2] -q {option} -o df\ndf"
@@ -274,7 +290,9 @@ def test_q_hides_no_warning_that_rows_may_be_missing(
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
-            return httpx.Response(200, json=[{"name": "Get It", "params": [{"name": "Of"}]}])
+            return httpx.Response(
+                200, json=[{"name": "Get It", "params": [{"name": "Of"}]}]
+            )
         return httpx.Response(
             200, content=b'{"n": NaN}', headers={"content-type": "application/x-ndjson"}
         )
@@ -288,11 +306,15 @@ def test_q_hides_no_warning_that_rows_may_be_missing(
 
 
 @pytest.mark.filterwarnings("always")
-def test_a_warning_in_a_cell_is_its_text_alone(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_warning_in_a_cell_is_its_text_alone(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In a cell a warning has no file name and no source line, whether of a magic or a call; elsewhere it has both."""
     shown: list[str] = []
     monkeypatch.setattr(
-        warnings, "showwarning", lambda *said: shown.append(warnings.formatwarning(*said[:4]))
+        warnings,
+        "showwarning",
+        lambda *said: shown.append(warnings.formatwarning(*said[:4])),
     )
     before = warnings.formatwarning
     run(f"%funcs sweep get_panel_fq PanelName='{PANEL}' Symbol=[BKQU, ZZZZ]")
@@ -312,7 +334,14 @@ def test_a_warning_in_a_cell_is_its_text_alone(run: Any, monkeypatch: pytest.Mon
 def test_a_terminal_is_told_that_it_shows_no_panel() -> None:
     """A terminal's IPython says so, and what to use instead."""
     typed = "%load_ext jupyter_funcs\n%funcs\n"
-    program = [sys.executable, "-m", "IPython", "--simple-prompt", "--no-banner", "--quick"]
+    program = [
+        sys.executable,
+        "-m",
+        "IPython",
+        "--simple-prompt",
+        "--no-banner",
+        "--quick",
+    ]
     said = subprocess.run(
         program, input=typed, capture_output=True, text=True, check=True, timeout=60
     ).stdout
@@ -343,7 +372,11 @@ def test_connect_changes_the_service(
     session = run(f"%funcs connect {service_url}")
     assert service_url.endswith(session.service)
     status = run("%funcs status")
-    assert (status.address, status.user, status.functions) == (service_url, "analyst", 7)
+    assert (status.address, status.user, status.functions) == (
+        service_url,
+        "analyst",
+        7,
+    )
     assert 0 < status.answered < 5
     assert "\nanswered  in 0." in repr(status)
     assert len(run("%funcs refresh").names) == 7
@@ -352,21 +385,28 @@ def test_connect_changes_the_service(
     monkeypatch.delenv("FUNCS_TOKEN")
     assert run("%funcs connect").service == "demo"
     with pytest.raises(
-        jf.ConfigError, match=r"no profile 'nowhere'(?s:.*)Until then, .* demo, with synthetic data"
+        jf.ConfigError,
+        match=r"no profile 'nowhere'(?s:.*)Until then, .* demo, with synthetic data",
     ):
         run("%funcs connect nowhere")
 
 
-def test_a_refresh_says_what_has_changed(run: Any, answering: Any, shell: Any, capsys: Any) -> None:
+def test_a_refresh_says_what_has_changed(
+    run: Any, answering: Any, shell: Any, capsys: Any
+) -> None:
     """Compared with the listing before; with -o it prints nothing."""
     names = iter("FFGH")
-    session = answering(lambda _: httpx.Response(200, json=[{"name": next(names), "params": []}]))
+    session = answering(
+        lambda _: httpx.Response(200, json=[{"name": next(names), "params": []}])
+    )
     extension.of(shell).state._session = session
     run("%funcs find")
     for said in ("nothing has changed", "1 added (G), 1 removed (F)"):
         capsys.readouterr()
         assert run("%funcs refresh") is session
-        assert capsys.readouterr().out.startswith(f"Listed again: {said}.\nOut[0]: Connected to ")
+        assert capsys.readouterr().out.startswith(
+            f"Listed again: {said}.\nOut[0]: Connected to "
+        )
     run("%funcs refresh -o again")
     assert not capsys.readouterr().out
 
@@ -382,13 +422,20 @@ def test_connecting_lists_the_functions_once_and_says_who_asks(
         assert repr(session) == f"<Session {session.service} as analyst: 1 function>"
         run("%funcs find")
         assert len(server.requests) == 1
-        other = jf.connect(server.url, token=lambda: embedded().token)  # listed at the first use
+        # Listed at the first use.
+        other = jf.connect(server.url, token=lambda: embedded().token)
         assert repr(other) == f"<Session {session.service}: catalog not listed yet>"
         server.tell(reply(b"[]", Connection="close"))
         server.otherwise = reply(b"", "500 Failed")
-        assert repr(other.refresh()) == f"<Session {session.service} as analyst: 0 functions>"
+        assert (
+            repr(other.refresh())
+            == f"<Session {session.service} as analyst: 0 functions>"
+        )
     monkeypatch.undo()
-    assert repr(run("%funcs connect")) == "<Session demo as analyst, synthetic data: 7 functions>"
+    assert (
+        repr(run("%funcs connect"))
+        == "<Session demo as analyst, synthetic data: 7 functions>"
+    )
 
 
 def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
@@ -422,7 +469,9 @@ def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
         jf.AuthenticationError, match=r"connect again\.$"
     ):  # the next line fails the same way
         run("%funcs connect")
-    with pytest.raises(jf.ConfigError, match=f"Until then, %funcs uses '{working.service}'"):
+    with pytest.raises(
+        jf.ConfigError, match=f"Until then, %funcs uses '{working.service}'"
+    ):
         run("%funcs connect nowhere")
     monkeypatch.undo()
     sessions._session = None
@@ -514,14 +563,19 @@ BAD: dict[type[jf.FuncsError], dict[str, str]] = {
 
 @pytest.mark.parametrize(
     ("cell", "error", "said"),
-    [(cell, error, said) for error, cells in BAD.items() for cell, said in cells.items()],
+    [
+        (cell, error, said)
+        for error, cells in BAD.items()
+        for cell, said in cells.items()
+    ],
 )
 @pytest.mark.usefixtures("profile")
 def test_bad_lines_say_what_to_do(
     run: Any, capsys: Any, cell: str, error: type[jf.FuncsError], said: str
 ) -> None:
     """A bad line is an error of one to three lines without a traceback, and the session still works."""
-    run("%funcs refresh -o session\nmine = 'Demo Card Panel'")  # which knows its functions
+    # Which knows its functions.
+    run("%funcs refresh -o session\nmine = 'Demo Card Panel'")
     with pytest.raises(error, match=said):
         run(cell)
     shown = "".join(capsys.readouterr())
@@ -533,7 +587,11 @@ def test_bad_lines_say_what_to_do(
 
 def test_help_names_every_command(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """--help prints the help, which has every subcommand and option; `help` and `help call` are words for it."""
-    for words, text in (("--help", usage()), ("help", usage()), ("help call", usage_of("call"))):
+    for words, text in (
+        ("--help", usage()),
+        ("help", usage()),
+        ("help call", usage_of("call")),
+    ):
         assert run(f"%funcs {words}") is None
         assert capsys.readouterr().out.strip() == text.strip()
     for word in (*NAMES, *chain.from_iterable(option.split("/") for option in OPTIONS)):
@@ -550,21 +608,32 @@ def test_the_guide_is_read_in_the_notebook(run: Any) -> None:
         assert f"| `{path.stem}` | {title} |" in topics
     page = run("%funcs docs scale_out")
     assert repr(page) == Path(pages[0].parent, "scale-out.md").read_text("utf-8")
-    assert "the keys (`%funcs docs host-a-service`)" in page._repr_markdown_().replace("The", "the")
-    with pytest.raises(jf.NotFoundError, match=r"no page 'sweps'(.|\n)*Did you mean 'sweeps'"):
+    assert "the keys (`%funcs docs host-a-service`)" in page._repr_markdown_().replace(
+        "The", "the"
+    )
+    with pytest.raises(
+        jf.NotFoundError, match=r"no page 'sweps'(.|\n)*Did you mean 'sweeps'"
+    ):
         run("%funcs docs sweps")
 
 
 def test_each_subcommand_has_a_function() -> None:
     """A row of the table in usage.py is run by the function of its name in subcommands.py."""
     assert [
-        name for name in SUBCOMMANDS if not inspect.isfunction(getattr(subcommands, name, None))
+        name
+        for name in SUBCOMMANDS
+        if not inspect.isfunction(getattr(subcommands, name, None))
     ] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_command_has_a_help_of_its_own(
-    run: Any, capsys: Any, name: str, profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Any,
+    capsys: Any,
+    name: str,
+    profile: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its synopsis, the options that it takes and no others, and an example that runs on the demo."""
     monkeypatch.chdir(tmp_path)  # for the lock file
@@ -590,7 +659,9 @@ def test_each_command_has_a_help_of_its_own(
 def profile(service_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Configure two profiles, work and other, for the service over HTTP; return its URL."""
     rows = f'url = "{service_url}"\ntoken_env = "OF_WORK"\n'
-    (tmp_path / "profiles.toml").write_text(f"[profiles.work]\n{rows}[profiles.other]\n{rows}")
+    (tmp_path / "profiles.toml").write_text(
+        f"[profiles.work]\n{rows}[profiles.other]\n{rows}"
+    )
     monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "profiles.toml"))
     monkeypatch.setenv("OF_WORK", embedded().token)
     return service_url
@@ -601,7 +672,9 @@ def test_a_profile_is_asked_for_one_line(run: Any, profile: str) -> None:
     assert run("%funcs connect").service == "demo"
     frame = run("%funcs call get_panels --profile work")
     assert frame.attrs["funcs"]["service"] == "work"
-    assert run("%funcs refresh --profile work") is run("%funcs refresh --profile 'work'")
+    assert run("%funcs refresh --profile work") is run(
+        "%funcs refresh --profile 'work'"
+    )
     assert run("%funcs status --profile work").address == profile
     assert (
         run("%funcs status").service,
@@ -628,14 +701,20 @@ def test_a_semicolon_silences_and_an_assignment_has_its_value(
     assert not capsys.readouterr().out
     assert len(run("df = %funcs call get_panels;\ndf")) == 2
     assert len(run("def f():\n    x = %funcs call get_panels;\n    return x\nf()")) == 2
-    assert run(f"%%funcs call get_panel_daily;\nPanelName: {PANEL}\nSymbol: {SYMBOL}") is None
-    assert len(shell.run_line_magic("funcs", "call get_panels;")) == 2  # called as a function is
+    assert (
+        run(f"%%funcs call get_panel_daily;\nPanelName: {PANEL}\nSymbol: {SYMBOL}")
+        is None
+    )
+    # Called as a function is.
+    assert len(shell.run_line_magic("funcs", "call get_panels;")) == 2
     for note in ("';'", "x\\;"):
         with pytest.raises(jf.ArgumentError, match=r"has no option '.*;'"):
             run(f"%funcs call {DAILY} PoPGrowth={note}")
 
 
-def test_waiting_runs_the_panel_in_the_cell(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_waiting_runs_the_panel_in_the_cell(
+    run: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     """--wait shows the panel and returns its frame, for front ends that show nothing after the cell has ended."""
     frame = run(f"%funcs panel {DAILY} --wait")
     assert "Panel of demo: Get Panel Daily" in capsys.readouterr().out
@@ -704,7 +783,10 @@ def test_a_link_opens_a_form_and_runs_nothing(run: Any) -> None:
         assert opened.form.args == panel.form.args
         with pytest.raises(jf.ArgumentError, match="no result yet"):
             opened.result()
-    assert run('%funcs open "?funcs=Get+Panel+Daily&Symbol=%24mine"').form["Symbol"] == "$mine"
+    assert (
+        run('%funcs open "?funcs=Get+Panel+Daily&Symbol=%24mine"').form["Symbol"]
+        == "$mine"
+    )
     for wrong in ("x", "?Symbol=NVRA"):
         with pytest.raises(jf.ArgumentError, match="isn't a link to a function"):
             run(f'%funcs open "{wrong}"')
@@ -732,14 +814,18 @@ def test_force_sends_to_a_service_that_is_left_alone(
         assert len(run("%funcs call f")) == 2
 
 
-def test_the_last_error_is_shown_whole(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_last_error_is_shown_whole(
+    run: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With its causes and the lines of code, without IPython's own frames; -o assigns the text."""
     _last.clear()
     assert run("%funcs lasterror") is None
     assert capsys.readouterr().out == "No error has been shown in this kernel yet.\n"
     run("import jupyter_funcs as jf")
     with pytest.raises(jf.ConfigError):
-        run("try:\n    {}['key']\nexcept KeyError as e:\n    raise jf.ConfigError('W.') from e")
+        run(
+            "try:\n    {}['key']\nexcept KeyError as e:\n    raise jf.ConfigError('W.') from e"
+        )
     capsys.readouterr()
     assert run("%funcs lasterror") is None
     shown = capsys.readouterr().out
@@ -801,7 +887,9 @@ def test_a_warning_of_a_run_names_the_line_that_waits_for_it(
 
     def answer(request: httpx.Request) -> httpx.Response:
         is_listing = request.url.path.endswith("ListUserFunctions")
-        return httpx.Response(200, content=json.dumps(listing if is_listing else [{"a": math.nan}]))
+        return httpx.Response(
+            200, content=json.dumps(listing if is_listing else [{"a": math.nan}])
+        )
 
     shell.user_ns["odd"] = extension.of(shell).state._session = answering(answer)
     cells = [
@@ -825,7 +913,9 @@ def test_a_parameter_that_is_called_as_a_token_is_takes_its_value(
 ) -> None:
     """In any spelling; only names that aren't parameters of the function are taken for tokens."""
     listing = [{"name": "Get It", "params": [{"name": "AccessToken"}]}]
-    extension.of(shell).state._session = answering(lambda _: httpx.Response(200, json=listing))
+    extension.of(shell).state._session = answering(
+        lambda _: httpx.Response(200, json=listing)
+    )
     for name in ("AccessToken", "access_token", "'AccessToken'"):
         run(f"%funcs call get_it {name}=abcdef --dry-run -o request")
         assert run("request['Args']") == {"AccessToken": "abcdef"}

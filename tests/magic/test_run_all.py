@@ -53,7 +53,10 @@ def run_all(kernel: KernelManager, *cells: str) -> tuple[Any, str]:
             "%funcs call get_panl_daily",
             ["NotFoundError: There is no function 'get_panl_daily'", "Did you mean "],
         ),
-        (f"df = %funcs call {DAILY} -q", ["ArgumentError: Symbol or Brand is required"]),
+        (
+            f"df = %funcs call {DAILY} -q",
+            ["ArgumentError: Symbol or Brand is required"],
+        ),
         (
             f"%funcs call {DAILY} Symbol='BKQU",
             ["ArgumentError: The quote at the", "…et_panel_daily ", " " * 51 + "^"],
@@ -112,11 +115,16 @@ def test_a_notebook_of_every_form_runs_to_its_end(kernel: KernelManager) -> None
 
 
 @pytest.mark.slow
-def test_a_job_that_ends_during_a_later_cell_is_saved_as_done(kernel: KernelManager) -> None:
+def test_a_job_that_ends_during_a_later_cell_is_saved_as_done(
+    kernel: KernelManager,
+) -> None:
     """What runs notebooks drops messages of cells that have ended, so the end is shown as part of a later one."""
     begin = "import time\ndef get_late() -> list:\n    time.sleep(0.7)\n    return [{'a': 1}]\n"
     cells, _ = run_all(
-        kernel, f"{begin}job = jf.connect([get_late]).get_late.submit()\njob", "job.result()", "1"
+        kernel,
+        f"{begin}job = jf.connect([get_late]).get_late.submit()\njob",
+        "job.result()",
+        "1",
     )
     [shown] = cells[0].outputs
     assert "done" in shown["data"]["text/html"]

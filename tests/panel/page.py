@@ -26,7 +26,9 @@ class Page:
     def ask(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Send a request, and return its reply."""
         number = len(self.sent) + 1
-        background.run(self.panel._answer({"v": 1, "id": number, "kind": kind, **fields}))
+        background.run(
+            self.panel._answer({"v": 1, "id": number, "kind": kind, **fields})
+        )
         [reply] = [each for each in self.sent if each.get("re") == number]
         json.dumps(reply, allow_nan=False)
         return reply
@@ -38,7 +40,11 @@ class Page:
         return int(self.state("_run")["result"]["number"])
 
     def state(self, name: str) -> Any:
-        return state(self.panel) if name == "_run" else json.loads(getattr(self.panel, name))
+        return (
+            state(self.panel)
+            if name == "_run"
+            else json.loads(getattr(self.panel, name))
+        )
 
     @property
     def args(self) -> dict[str, Any]:
@@ -56,7 +62,8 @@ def messages(panel: Panel) -> dict[str, list[str]]:
     """Return the errors at the fields that a page shows."""
     fields = json.loads(panel._values)["fields"]
     told = {
-        name: [each["text"] for each in field.get("errors", [])] for name, field in fields.items()
+        name: [each["text"] for each in field.get("errors", [])]
+        for name, field in fields.items()
     }
     return {name: texts for name, texts in told.items() if texts}
 

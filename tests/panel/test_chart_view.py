@@ -19,7 +19,14 @@ from jupyter_funcs.panel import chart_svg
 from jupyter_funcs.panel.chart_plan import POINTS_OF_A_LINE
 from jupyter_funcs.panel.chart_svg import svg
 from jupyter_funcs.panel.chart_view import Chart
-from jupyter_funcs.panel.requests import ChartPoints, ChartWish, OneOf, Range, TableQuery, read
+from jupyter_funcs.panel.requests import (
+    ChartPoints,
+    ChartWish,
+    OneOf,
+    Range,
+    TableQuery,
+    read,
+)
 from jupyter_funcs.panel.table import TableView
 from tests.growth import assert_linear
 
@@ -31,7 +38,9 @@ if TYPE_CHECKING:
 DAYS = pd.date_range("2023-01-02", periods=730)  # from a Monday
 
 
-def daily(regions: int = 3, days: pd.DatetimeIndex = DAYS, seed: int = 1) -> pd.DataFrame:
+def daily(
+    regions: int = 3, days: pd.DatetimeIndex = DAYS, seed: int = 1
+) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     rows = [(day, f"R{region}") for day in days for region in range(regions)]
     frame = pd.DataFrame(rows, columns=["Date", "Region"])
@@ -68,9 +77,15 @@ def generated(seed: int) -> tuple[pd.DataFrame, ChartWish]:
     times = {
         "days": pd.date_range("2022-03-05", periods=int(random.integers(3, 900))),
         "work days": pd.bdate_range("2022-03-05", periods=int(random.integers(3, 700))),
-        "weeks": pd.date_range("2022-03-05", periods=int(random.integers(3, 150)), freq="W"),
-        "months": pd.date_range("2018-03-01", periods=int(random.integers(3, 60)), freq="ME"),
-        "hours": pd.date_range("2022-03-05 05:00", periods=int(random.integers(3, 2000)), freq="h"),
+        "weeks": pd.date_range(
+            "2022-03-05", periods=int(random.integers(3, 150)), freq="W"
+        ),
+        "months": pd.date_range(
+            "2018-03-01", periods=int(random.integers(3, 60)), freq="ME"
+        ),
+        "hours": pd.date_range(
+            "2022-03-05 05:00", periods=int(random.integers(3, 2000)), freq="h"
+        ),
         "any": pd.Timestamp("2022-01-01")
         + pd.to_timedelta(np.sort(random.integers(0, 40_000_000, 300)), "s"),
         "rows": pd.Index(range(int(random.integers(3, 2000)))).astype(float) + 0.5,
@@ -78,10 +93,14 @@ def generated(seed: int) -> tuple[pd.DataFrame, ChartWish]:
             [f"FQ{part} {year}" for year in range(2019, 2024) for part in range(1, 5)],
             dtype="string",
         ),
-        "names": pd.Index([f"n{number}" for number in range(int(random.integers(2, 80)))]),
+        "names": pd.Index(
+            [f"n{number}" for number in range(int(random.integers(2, 80)))]
+        ),
     }
     name = str(random.choice([*times]))
-    labels = [f"line {number}" for number in range(int(random.choice([1, 2, 3, 12, 60])))]
+    labels = [
+        f"line {number}" for number in range(int(random.choice([1, 2, 3, 12, 60])))
+    ]
     labels = labels[:1] if name == "rows" else labels
     rows = pd.MultiIndex.from_product(
         [times[name], labels, range(int(random.integers(1, 3)))]
@@ -105,7 +124,9 @@ def generated(seed: int) -> tuple[pd.DataFrame, ChartWish]:
     return frame.reset_index(drop=True), wish
 
 
-SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] * (seed >= 8)) for seed in range(50)]
+SEEDS = [
+    pytest.param(seed, marks=[pytest.mark.slow] * (seed >= 8)) for seed in range(50)
+]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -114,7 +135,11 @@ def test_the_code_computes_the_points_that_are_drawn(seed: int) -> None:
     frame, wish = generated(seed)
     zoom = None if seed % 3 else (19_200.0, 19_300.0)
     mask = None if seed % 2 else np.random.default_rng(seed).random(len(frame)) < 0.8
-    source = "df" if mask is None else f"df[np.random.default_rng({seed}).random(len(df)) < 0.8]"
+    source = (
+        "df"
+        if mask is None
+        else f"df[np.random.default_rng({seed}).random(len(df)) < 0.8]"
+    )
     rows = None if mask is None else np.flatnonzero(mask)
     view = Chart(frame).view(wish, zoom=zoom, rows=rows, source=source)
     assert json.loads(json.dumps(view, allow_nan=False)) == view
@@ -124,7 +149,9 @@ def test_the_code_computes_the_points_that_are_drawn(seed: int) -> None:
     before = frame.copy()
     table = table_of(view["code"], frame)
     pd.testing.assert_frame_equal(frame, before)
-    assert [str(name) for name in table.columns] == [line["name"] for line in view["series"]]
+    assert [str(name) for name in table.columns] == [
+        line["name"] for line in view["series"]
+    ]
     np.testing.assert_allclose(
         table.to_numpy(dtype=float),
         drawn(view),
@@ -146,9 +173,17 @@ def test_the_default_is_the_finest_line_that_a_reader_can_see() -> None:
     said = [view[name] for name in ("kind", "title", "unit", "step")]
     assert said == ["line", "Spend by region", "EUR a day on average", "week"]
     assert view["notes"] == ["Each point is the mean of the days of a week."]
-    assert [(line["name"], line["colour"]) for line in view["series"]] == [("R0", 0), ("R1", 1)]
+    assert [(line["name"], line["colour"]) for line in view["series"]] == [
+        ("R0", 0),
+        ("R1", 1),
+    ]
     assert len(view["x"]["values"]) == 105
-    assert choice(view, "points") == {"day": False, "week": True, "month": True, "quarter": True}
+    assert choice(view, "points") == {
+        "day": False,
+        "week": True,
+        "month": True,
+        "quarter": True,
+    }
     assert choice(view, "show") == {
         "value": True,
         "sum": True,
@@ -191,8 +226,12 @@ def test_a_zoom_shows_finer_points() -> None:
     assert view["step"] == "day"
     assert view["x"]["values"] == [*range(first, first + 100)]
     assert choice(view, "points")["day"]
-    assert chart.view(ChartWish(points="month"), zoom=(first, first + 99.0))["step"] == "month"
-    assert chart.view(zoom=(0.0, 1.0))["step"] == "week"  # where there is nothing, all of it
+    assert (
+        chart.view(ChartWish(points="month"), zoom=(first, first + 99.0))["step"]
+        == "month"
+    )
+    # Where there is nothing, all of it.
+    assert chart.view(zoom=(0.0, 1.0))["step"] == "week"
 
 
 @pytest.mark.parametrize(
@@ -203,19 +242,25 @@ def test_a_zoom_shows_finer_points() -> None:
         ("index", "first point = 100", [100.0, 150.0]),
     ],
 )
-def test_an_incomplete_month_is_left_out_of_sums(show: str, unit: str, shown: list[float]) -> None:
+def test_an_incomplete_month_is_left_out_of_sums(
+    show: str, unit: str, shown: list[float]
+) -> None:
     """A mean per day stands for an incomplete month too; its sum would look like a fall."""
     days = pd.date_range("2023-01-16", "2023-03-31")
     view = Chart(pd.DataFrame({"Date": days, "Spend": days.month * 10.0})).view(
         ChartWish(points="month", show=show)
     )
     assert (drawn(view)[:, 0].tolist(), view["unit"]) == (shown, unit)
-    assert ("The first month is incomplete and left out." in view["notes"]) == (show != "value")
+    assert ("The first month is incomplete and left out." in view["notes"]) == (
+        show != "value"
+    )
 
 
 def test_no_named_period_is_left_out() -> None:
     """Draws 676 weeks, which are more than the points of an axis of times."""
-    weeks = [f"{year}-W{week:02}" for year in range(2012, 2025) for week in range(1, 53)]
+    weeks = [
+        f"{year}-W{week:02}" for year in range(2012, 2025) for week in range(1, 53)
+    ]
     view = Chart(pd.DataFrame({"Week": weeks, "Spend": np.arange(676.0)})).view()
     assert (view["x"]["labels"], drawn(view)[:, 0].tolist()) == (weeks, [*range(676)])
 
@@ -227,7 +272,8 @@ def test_a_column_with_too_many_values_for_colours_is_named() -> None:
         {"Date": days, "Name": [f"N{at % 1_001}" for at in range(3_003)], "Spend": 1.0}
     )
     assert (
-        "The sum over Name (1,001 values; Colour by takes 1,000)." in Chart(frame).view()["notes"]
+        "The sum over Name (1,001 values; Colour by takes 1,000)."
+        in Chart(frame).view()["notes"]
     )
 
 
@@ -243,7 +289,9 @@ def test_months_of_any_year_are_summed(year: str) -> None:
 
 def test_growth_compares_with_the_same_day_of_the_week_a_year_before() -> None:
     """Weeks are compared with the one 52 weeks before, months and quarters with those of the year before."""
-    frame = pd.DataFrame({"Date": DAYS, "Spend": np.where(DAYS[364] > DAYS, 100.0, 110.0)})
+    frame = pd.DataFrame(
+        {"Date": DAYS, "Spend": np.where(DAYS[364] > DAYS, 100.0, 110.0)}
+    )
     view = Chart(frame).view(ChartWish(show="growth"))
     assert (view["unit"], view["format"], view["zero"]) == ("%", "percent", True)
     assert drawn(view)[0, 0] == pytest.approx(0.1)
@@ -279,7 +327,10 @@ def test_a_line_keeps_its_colour_under_filters() -> None:
     ]
     assert view["rows"] == len(rows)
     nothing = chart.view(rows=rows[:0])
-    assert (nothing["why"], nothing["series"]) == ("No row matches the filters of the table.", [])
+    assert (nothing["why"], nothing["series"]) == (
+        "No row matches the filters of the table.",
+        [],
+    )
     assert nothing["choices"]
 
 
@@ -289,7 +340,9 @@ def test_the_code_begins_with_the_filters_of_the_table() -> None:
     rows = np.flatnonzero(frame["Region"].isin(["R1", "R2"]))
     filters = "chosen = ['R1', 'R2']\ndf[df['Region'].isin(chosen)]"
     view = Chart(frame).view(rows=rows, source=filters)
-    np.testing.assert_allclose(table_of(view["code"], frame).to_numpy(), drawn(view), atol=0.01)
+    np.testing.assert_allclose(
+        table_of(view["code"], frame).to_numpy(), drawn(view), atol=0.01
+    )
 
 
 def test_rows_with_labels_are_drawn_as_the_table_shows_them() -> None:
@@ -299,13 +352,20 @@ def test_rows_with_labels_are_drawn_as_the_table_shows_them() -> None:
         .set_axis(["Date", "Region", "Spend", "Spend", 5], axis=1)
         .set_index(["Region", "Date"])
     )
-    table, query = TableView(frame), TableQuery([], [OneOf(0, ["R1", "R2"]), Range(3, "", "0.5")])
-    view = Chart(table.flat).view(rows=table.positions(query), source=table.code(query, "df"))
+    table, query = (
+        TableView(frame),
+        TableQuery([], [OneOf(0, ["R1", "R2"]), Range(3, "", "0.5")]),
+    )
+    view = Chart(table.flat).view(
+        rows=table.positions(query), source=table.code(query, "df")
+    )
     assert (view["title"], choice(view, "measure")) == (
         "Spend by region",
         dict.fromkeys(["Spend", "Spend (2)", "5"], True),
     )
-    np.testing.assert_allclose(table_of(view["code"], frame).to_numpy(), drawn(view), atol=0.01)
+    np.testing.assert_allclose(
+        table_of(view["code"], frame).to_numpy(), drawn(view), atol=0.01
+    )
 
 
 def test_the_code_is_short() -> None:
@@ -338,7 +398,9 @@ def test_bars_are_sums_by_category() -> None:
         [*sums.index],
         pytest.approx(sums.tolist()),
     )
-    assert Chart(frame).view(ChartWish(kind="bar", measure="Share"))["format"] == "percent"
+    assert (
+        Chart(frame).view(ChartWish(kind="bar", measure="Share"))["format"] == "percent"
+    )
 
 
 OF_DAYS = "Each point is the mean of the days of a month."
@@ -356,7 +418,12 @@ COUNTED = "The number of rows over Region."
         ("Share", {"kind": "bar"}, "%", "The mean of all rows."),
         ("", {"kind": "bar"}, "", "The number of rows."),
         ("Spend", {}, "a day on average", f"{OF_DAYS} The sum over Region."),
-        ("Share", {}, "%", f"{OF_ROWS} The mean over Region, each row counting the same."),
+        (
+            "Share",
+            {},
+            "%",
+            f"{OF_ROWS} The mean over Region, each row counting the same.",
+        ),
         ("", {}, "a day on average", f"{OF_DAYS} {COUNTED}"),
         (
             "Spend",
@@ -364,7 +431,12 @@ COUNTED = "The number of rows over Region."
             "a month",
             "Each point is the sum of a month. The sum over Region.",
         ),
-        ("", {"show": "sum"}, "a month", f"Each point is the number of rows of a month. {COUNTED}"),
+        (
+            "",
+            {"show": "sum"},
+            "a month",
+            f"Each point is the number of rows of a month. {COUNTED}",
+        ),
         (
             "",
             {"show": "average"},
@@ -387,7 +459,9 @@ def test_it_is_said_what_a_point_is_of_its_rows(
     frame = daily(3, pd.date_range("2022-01-01", "2023-12-31"))
     frame = frame[["Date", "Region", *([measure] if measure else [])]]
     view = Chart(frame).view(
-        ChartWish(**{"points": "month", "colour": "Region" if "kind" in wish else "", **wish})
+        ChartWish(
+            **{"points": "month", "colour": "Region" if "kind" in wish else "", **wish}
+        )
     )
     assert (view["unit"], " ".join(view["notes"])) == (unit, said)
 
@@ -420,28 +494,48 @@ def test_rows_are_counted_at_irregular_times_too() -> None:
         ),
     ],
 )
-def test_where_there_is_nothing_to_draw_it_is_said(frame: pd.DataFrame, why: str) -> None:
+def test_where_there_is_nothing_to_draw_it_is_said(
+    frame: pd.DataFrame, why: str
+) -> None:
     """In one sentence, and no code is offered."""
     view = Chart(frame).view()
     assert (view["why"], view["series"], view["code"]) == (why, [], "")
 
 
 ODD: dict[str, tuple[dict[str, Any], list[float]]] = {
-    "Decimal": ({"Date": DAYS[:3], "Spend": [Decimal("1.5"), None, Decimal(2)]}, [1.5, 2]),
+    "Decimal": (
+        {"Date": DAYS[:3], "Spend": [Decimal("1.5"), None, Decimal(2)]},
+        [1.5, 2],
+    ),
     "integers beyond a float": ({"Date": DAYS[:3], "Spend": [1, 10**400, 2]}, [1, 2]),
     "the largest integers": (
         {"Date": DAYS[:2], "Spend": pd.array([2**64 - 1] * 2, dtype="uint64")},
         [2.0**64] * 2,
     ),
-    "nullable": ({"Date": DAYS[:3], "Spend": pd.array([1, None, 2], dtype="Int64")}, [1, 2]),
+    "nullable": (
+        {"Date": DAYS[:3], "Spend": pd.array([1, None, 2], dtype="Int64")},
+        [1, 2],
+    ),
     "of mixed kinds": ({"Date": DAYS[:4], "Spend": [1, "n/a", 2.5, True]}, [1, 2.5]),
     "infinite": ({"Date": DAYS[:3], "Spend": [1, np.inf, 2]}, [1, 2]),
-    "too large for an axis": ({"Date": DAYS[:4], "Spend": [1, 1e308, -1e308, 2]}, [1, 2]),
-    "beside lists": ({"Date": DAYS[:2], "Tags": [[1], {"a": 2}], "Spend": [1, 2]}, [1, 2]),
-    "with a zone": ({"Date": DAYS[:2].tz_localize("Europe/Berlin"), "Spend": [1, 2]}, [1, 2]),
+    "too large for an axis": (
+        {"Date": DAYS[:4], "Spend": [1, 1e308, -1e308, 2]},
+        [1, 2],
+    ),
+    "beside lists": (
+        {"Date": DAYS[:2], "Tags": [[1], {"a": 2}], "Spend": [1, 2]},
+        [1, 2],
+    ),
+    "with a zone": (
+        {"Date": DAYS[:2].tz_localize("Europe/Berlin"), "Spend": [1, 2]},
+        [1, 2],
+    ),
     "dates as texts": ({"Date": ["2024-01-02", "2024-01-01"], "Spend": [2, 1]}, [1, 2]),
     "times as texts": (
-        {"Date": ["2024-01-01T10:00:00Z", "2024-01-01T10:00:00+02:00"], "Spend": [2, 1]},
+        {
+            "Date": ["2024-01-01T10:00:00Z", "2024-01-01T10:00:00+02:00"],
+            "Spend": [2, 1],
+        },
         [1, 2],
     ),
     "dates of Python": (
@@ -449,13 +543,22 @@ ODD: dict[str, tuple[dict[str, Any], list[float]]] = {
         [1, 2],
     ),
     "times of year 1": (
-        {"Date": np.array(["0001-01-01", "9999-12-31"], "datetime64[s]"), "Spend": [1, 2]},
+        {
+            "Date": np.array(["0001-01-01", "9999-12-31"], "datetime64[s]"),
+            "Spend": [1, 2],
+        },
         [1, 2],
     ),
-    "quarters as texts": ({"Q": ["2025Q2", "2025Q1", "2024Q4"], "Spend": [3, 2, 1]}, [1, 2, 3]),
+    "quarters as texts": (
+        {"Q": ["2025Q2", "2025Q1", "2024Q4"], "Spend": [3, 2, 1]},
+        [1, 2, 3],
+    ),
     "other quarters": ({"Q": ["Q1 FY25", "Q4 FY24"], "Spend": [2, 1]}, [1, 2]),
     "years": ({"Year": [2025, 2024], "Spend": [2, 1]}, [1, 2]),
-    "periods": ({"P": pd.period_range("2024", periods=2, freq="Q"), "Spend": [1, 2]}, [1, 2]),
+    "periods": (
+        {"P": pd.period_range("2024", periods=2, freq="Q"), "Spend": [1, 2]},
+        [1, 2],
+    ),
     "missing times": ({"Date": [None, *DAYS[:2]], "Spend": [9, 1, 2]}, [1, 2]),
     "no time, no category": ({"Spend": [1, 2]}, [1, 2]),
     "named in another script": ({"是": [True, False], "Spend": [1, 2]}, [2, 1]),
@@ -486,7 +589,9 @@ def test_odd_columns_are_drawn_or_left_out(odd: str) -> None:
 
 # Frames with a number of columns, or fifty times as many rows or letters.
 WIDE: dict[str, Callable[[int], pd.DataFrame]] = {
-    "numbers": lambda number: pd.DataFrame(np.ones((50, number))).assign(Date=DAYS[:50]),
+    "numbers": lambda number: pd.DataFrame(np.ones((50, number))).assign(
+        Date=DAYS[:50]
+    ),
     "texts": lambda number: pd.DataFrame(
         {f"c{at}": [f"x{at * row % 7}" for row in range(50)] for at in range(number)}
     ).assign(Spend=1),
@@ -494,10 +599,16 @@ WIDE: dict[str, Callable[[int], pd.DataFrame]] = {
         {f"c{at}": DAYS[at % 9 : at % 9 + 50] for at in range(number)}
     ).assign(Spend=1.0),
     "names": lambda number: pd.DataFrame(
-        {"k": [f"k{at % (49 * number)}" for at in range(50 * number)], "Spend": range(50 * number)}
+        {
+            "k": [f"k{at % (49 * number)}" for at in range(50 * number)],
+            "Spend": range(50 * number),
+        }
     ),
     "more names": lambda number: pd.DataFrame(
-        {"k": [f"k{at}" for at in range(50 * number + 1)], "Spend": range(50 * number + 1)}
+        {
+            "k": [f"k{at}" for at in range(50 * number + 1)],
+            "Spend": range(50 * number + 1),
+        }
     ),
     "long names": lambda number: pd.DataFrame(
         {"k": ["y" * 50 * number, "z"] * 3, "Spend": range(6)}
@@ -542,7 +653,10 @@ def test_large_frames_are_drawn_in_linear_time(name: str) -> None:
 def test_what_is_left_out_is_said() -> None:
     """Rows that no point shows are counted, and what isn't a number."""
     frame = pd.DataFrame(
-        {"Date": [None, *DAYS[:4]], "Spend": pd.Series([1, 2, "n/a", None, 3], dtype=object)}
+        {
+            "Date": [None, *DAYS[:4]],
+            "Spend": pd.Series([1, 2, "n/a", None, 3], dtype=object),
+        }
     )
     assert Chart(frame).view()["notes"] == [
         "1 row without Date is left out.",
@@ -583,7 +697,10 @@ def test_a_period_to_date_is_never_added_to_a_whole_one() -> None:
     apart = chart.view(ChartWish(colour="PeriodToDate"))
     assert [line["values"] for line in apart["series"]] == [[44, 60], [None, 6]]
     alone = chart.view(ChartWish(colour=""), rows=np.array([2, 6]))
-    assert (drawn(alone)[:, 0].tolist(), alone["notes"]) == ([6], ["The sum over Region."])
+    assert (drawn(alone)[:, 0].tolist(), alone["notes"]) == (
+        [6],
+        ["The sum over Region."],
+    )
     columns["PeriodToDate"] = [False, False, True, True] * 2
     asked_for = Chart(pd.DataFrame(columns)).view(ChartWish(colour=""))
     assert drawn(asked_for)[:, 0].tolist() == [4, 6]
@@ -597,7 +714,9 @@ def test_a_period_to_date_is_never_added_to_a_whole_one() -> None:
     "wish", [ChartWish(), ChartWish(colour=""), ChartWish(kind="bar", colour="Quarter")]
 )
 @pytest.mark.parametrize("column", ["PeriodStartDate", "PeriodEndDate"])
-def test_fiscal_quarters_that_end_on_different_days_are_noted(wish: ChartWish, column: str) -> None:
+def test_fiscal_quarters_that_end_on_different_days_are_noted(
+    wish: ChartWish, column: str
+) -> None:
     """Not those of one company, nor because a quarter to date ends before the whole one."""
     note = "Fiscal quarters of companies end on different days."
     ends = pd.date_range("2024-03-31", periods=6, freq="QE")
@@ -611,13 +730,24 @@ def test_fiscal_quarters_that_end_on_different_days_are_noted(wish: ChartWish, c
     assert note not in Chart(frame).view(wish)["notes"]
     frame.loc[frame["Symbol"] == "B", column] += pd.Timedelta("31D")
     assert note in Chart(frame).view(wish)["notes"]
-    assert note not in Chart(frame).view(wish, rows=np.flatnonzero(frame["Symbol"] == "A"))["notes"]
+    assert (
+        note
+        not in Chart(frame).view(wish, rows=np.flatnonzero(frame["Symbol"] == "A"))[
+            "notes"
+        ]
+    )
     assert note not in Chart(frame).view(ChartWish(points="month"))["notes"]
 
 
 @pytest.mark.parametrize(
     ("freq", "unit"),
-    [("QE", "a quarter"), ("MS", "a month"), ("W-SUN", "a week"), ("h", "an hour"), ("50D", "")],
+    [
+        ("QE", "a quarter"),
+        ("MS", "a month"),
+        ("W-SUN", "a week"),
+        ("h", "an hour"),
+        ("50D", ""),
+    ],
 )
 def test_a_unit_is_of_the_times_that_there_are(freq: str, unit: str) -> None:
     """Spend at the ends of quarters is not said to be of days, nor is that of a few days in a year."""
@@ -637,7 +767,9 @@ def test_growth_that_is_in_percent_already_stays(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["line", "bar"])
-def test_the_code_draws_with_matplotlib(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_draws_with_matplotlib(
+    kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The program runs as it is, names with dollars included."""
     import matplotlib as mpl
     import matplotlib.pyplot as plt
@@ -682,7 +814,9 @@ def test_the_picture_is_small_and_well_formed() -> None:
             assert len(picture) < most
             texts = [
                 each.text
-                for each in ET.fromstring(picture).iter("{http://www.w3.org/2000/svg}text")
+                for each in ET.fromstring(picture).iter(
+                    "{http://www.w3.org/2000/svg}text"
+                )
             ]
             assert (
                 len(texts) == len(set(texts)) or wish.kind == "bar"
@@ -692,12 +826,17 @@ def test_the_picture_is_small_and_well_formed() -> None:
 
 @pytest.mark.parametrize("name", ["Spend", "Spend Growth", "Ratio"])
 @pytest.mark.parametrize(
-    "size", [1e-9, 3e-6, 0.001, 0.017, 0.4, 1.9, 25, 9_000, 640_000.0, 3.3e7, 8e10, 4e16]
+    "size",
+    [1e-9, 3e-6, 0.001, 0.017, 0.4, 1.9, 25, 9_000, 640_000.0, 3.3e7, 8e10, 4e16],
 )
 @pytest.mark.parametrize("first", [0, -0.7, 3, -40])
-def test_the_picture_labels_its_axis_exactly(name: str, size: float, first: float) -> None:
+def test_the_picture_labels_its_axis_exactly(
+    name: str, size: float, first: float
+) -> None:
     """Labels at equal distances say numbers at equal distances, which include the values."""
-    frame = pd.DataFrame({"Date": DAYS[:3], name: np.array([first, first + 0.3, first + 1]) * size})
+    frame = pd.DataFrame(
+        {"Date": DAYS[:3], name: np.array([first, first + 0.3, first + 1]) * size}
+    )
     picture = ET.fromstring(svg(Chart(frame).view()))
     labels = [
         str(each.text)
@@ -706,7 +845,9 @@ def test_the_picture_labels_its_axis_exactly(name: str, size: float, first: floa
     ]
     units = {"k": "e3", "M": "e6", "B": "e9", "T": "e12", "%": "e-2"}
     plain = [label.replace("−", "-").replace(",", "") for label in labels]
-    said = np.array([float(label[:-1] + units.get(label[-1], label[-1])) for label in plain])
+    said = np.array(
+        [float(label[:-1] + units.get(label[-1], label[-1])) for label in plain]
+    )
     assert np.diff(said) == pytest.approx(said[1] - said[0], rel=1e-5)
     assert said[0] <= frame[name].min() + size * 1e-6
     assert said[-1] >= frame[name].max() - size * 1e-6
@@ -724,7 +865,12 @@ def test_the_picture_labels_its_axis_exactly(name: str, size: float, first: floa
 def test_the_first_measure_holds_numbers_throughout() -> None:
     """One with other values among its numbers can be chosen, but comes last."""
     frame = pd.DataFrame(
-        {"Date": DAYS[:4], "Odd": [1, "n/a", 2.5, 3], "Spend": [1.5, 2, 3, 4], "Cards": range(4)}
+        {
+            "Date": DAYS[:4],
+            "Odd": [1, "n/a", 2.5, 3],
+            "Spend": [1.5, 2, 3, 4],
+            "Cards": range(4),
+        }
     )
     view = Chart(frame).view(ChartWish())
     assert view["title"].startswith("Spend")
@@ -746,7 +892,13 @@ KINDS = [
     {"kind": "line", "split": "Sector", "show": "growth"},
     {"kind": "bar", "split": "Sector", "colour": "Region"},
     {"kind": "scatter", "colour": ""},
-    {"kind": "scatter", "measure": "Share", "x": "Cards", "split": "Sector", "colour": "Region"},
+    {
+        "kind": "scatter",
+        "measure": "Share",
+        "x": "Cards",
+        "split": "Sector",
+        "colour": "Region",
+    },
     {"kind": "histogram", "measure": "Share"},
     {"kind": "histogram", "split": "Sector"},
     {"kind": "bar", "scale": "log"},
@@ -763,8 +915,17 @@ def test_each_kind_draws_what_its_code_computes(wish: Any) -> None:
     assert (view["kind"], view["log"]) == (wish["kind"], wish.get("scale") == "log")
     assert view["panels"] == (["East", "West"] if "split" in wish else [])
     table = table_of(view["code"], frame)
-    shown = [value for line in view["series"] for value in line["values"] if value is not None]
-    values = table[view["title"].split(" against")[0]] if wish["kind"] == "scatter" else table
+    shown = [
+        value
+        for line in view["series"]
+        for value in line["values"]
+        if value is not None
+    ]
+    values = (
+        table[view["title"].split(" against")[0]]
+        if wish["kind"] == "scatter"
+        else table
+    )
     assert sorted(shown) == pytest.approx(
         sorted(pd.Series(values.to_numpy().ravel()).dropna()), abs=0.01
     )
@@ -808,8 +969,16 @@ REFUSED = {
         "line",
         "Scatter plots need two columns of numbers.",
     ),
-    "no numbers": ({"kind": "histogram"}, "line", "Histograms need a column of numbers."),
-    "another result's": ({"colour": "Brand"}, "line", "The result has no column 'Brand'."),
+    "no numbers": (
+        {"kind": "histogram"},
+        "line",
+        "Histograms need a column of numbers.",
+    ),
+    "another result's": (
+        {"colour": "Brand"},
+        "line",
+        "The result has no column 'Brand'.",
+    ),
     "a change below 0": (
         {"scale": "log", "show": "growth"},
         "line",
@@ -821,7 +990,9 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_drawn_is_said(name: str) -> None:
     """The usual chart is drawn in its place: a choice outlives the run that it was made for."""
-    columns = {"no second measure": ["Spend"], "no numbers": []}.get(name, ["Spend", "Share"])
+    columns = {"no second measure": ["Spend"], "no numbers": []}.get(
+        name, ["Spend", "Share"]
+    )
     wish, kind, sentence = REFUSED[name]
     view = Chart(daily(2)[["Date", "Region", *columns]]).view(ChartWish(**wish))
     assert (view["kind"], view["why"], view["log"]) == (kind, "", False)
@@ -832,9 +1003,14 @@ def test_values_below_zero_are_not_stacked() -> None:
     """Nor is a histogram drawn of rows without a number."""
     frame = daily(2, DAYS[:9])
     losses = frame.assign(Spend=-frame["Spend"])
-    assert Chart(losses).view(ChartWish(kind="stack"))["why"] == "Values below 0 can't be stacked."
+    assert (
+        Chart(losses).view(ChartWish(kind="stack"))["why"]
+        == "Values below 0 can't be stacked."
+    )
     empty = Chart(pd.concat([frame, frame.assign(Spend=np.nan)], ignore_index=True))
-    nothing = empty.view(ChartWish(kind="histogram"), rows=np.arange(len(frame), 2 * len(frame)))
+    nothing = empty.view(
+        ChartWish(kind="histogram"), rows=np.arange(len(frame), 2 * len(frame))
+    )
     assert nothing["why"] == "These rows have no values of this measure."
     with pytest.raises(ArgumentError, match="can't be stacked"):
         TableView(losses).made([ChartPoints(ChartWish(kind="stack"))])
@@ -852,7 +1028,9 @@ def test_a_setting_that_no_chart_has_is_refused_in_words() -> None:
         "high": None,
         "query": query,
     }
-    assert read(request | {"wish": {"kind": "stack", "scale": "log", "split": ""}})[1]["wish"]
+    assert read(request | {"wish": {"kind": "stack", "scale": "log", "split": ""}})[1][
+        "wish"
+    ]
     for wish in ({"kind": "pie"}, {"scale": "cubic"}, {"axis": 3}, {"split": 7}):
         with pytest.raises(ArgumentError, match="can't read the request chart"):
             read(request | {"wish": wish})
@@ -862,17 +1040,25 @@ def test_companies_are_named_beside_their_symbols() -> None:
     """By a column of names that each follow from the colour's."""
     view = Chart(sectors()).view(ChartWish(colour="Region"))
     assert view["names"]["R4"] == "Company R4"
-    assert Chart(sectors()).view(ChartWish(kind="bar", colour="Region"))["names"] == view["names"]
+    assert (
+        Chart(sectors()).view(ChartWish(kind="bar", colour="Region"))["names"]
+        == view["names"]
+    )
     assert Chart(sectors()).view(ChartWish(colour="Company Name"))["names"] == {}
     assert Chart(sectors()).view(ChartWish(colour="Sector"))["names"] == {}
     unsafe = sectors()
     unsafe["Company Name"] += "\u202e"
-    assert Chart(unsafe).view(ChartWish(colour="Region"))["names"]["R4"] == "Company R4\\u202e"
+    assert (
+        Chart(unsafe).view(ChartWish(colour="Region"))["names"]["R4"]
+        == "Company R4\\u202e"
+    )
 
 
 def test_a_picture_has_the_colours_of_the_page() -> None:
     """Those of the light, or by the variables of its style sheet those of the dark."""
-    sheet = (Path(chart_svg.__file__).parent / "front/src/css/palette.css").read_text("utf-8")
+    sheet = (Path(chart_svg.__file__).parent / "front/src/css/palette.css").read_text(
+        "utf-8"
+    )
     assert sheet == chart_svg.palette()
     light = re.findall(r"(--s\d): (#\w{6})", sheet)[:8]
     picture = svg(Chart(daily(8, DAYS[:20])).view())

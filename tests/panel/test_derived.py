@@ -25,7 +25,9 @@ def drawn(seed: int) -> pd.DataFrame:
     rows = int(draw.integers(1, 60))
 
     def some(values: list[Any]) -> Any:
-        return pd.Series(draw.choice(np.array([*values, None], dtype=object), rows)).infer_objects()
+        return pd.Series(
+            draw.choice(np.array([*values, None], dtype=object), rows)
+        ).infer_objects()
 
     return pd.DataFrame({
         "Region": some(["South", "North", "É"]).astype("str"),
@@ -71,7 +73,10 @@ def test_a_pivot_is_that_of_pandas_and_of_its_code(seed: int) -> None:
     keys = list(draw.permutation(["Region", "Quarter", "Day", "Flag", "Class", "name"]))
     count = int(draw.integers(1, 4))
     columns = str(keys[-1]) if draw.random() < 0.7 else ""
-    measure, how = str(draw.choice(["Spend", "Orders", "Growth"])), str(draw.choice(HOWS))
+    measure, how = (
+        str(draw.choice(["Spend", "Orders", "Growth"])),
+        str(draw.choice(HOWS)),
+    )
     how = "mean" if measure == "Growth" and how in {"sum", "share"} else how
     wish = Pivot([str(key) for key in keys[:count]], columns, measure, how)  # type: ignore[arg-type]
     table = TableView(frame).made([wish])
@@ -108,7 +113,11 @@ def test_a_pivot_is_chosen_by_the_roles_of_the_columns() -> None:
     assert (chosen["measure"], chosen["how"]) == ("Spend", "sum")
     assert rows == [["FQ4 2023", "10.00", "20.00"], ["FQ1 2024", "30.00", "10.00"]]
     shape = TableView(SALES).made([Pivot()]).shape()
-    assert [column["name"] for column in shape["table"]["columns"]] == ["PeriodLabel", "A", "B"]
+    assert [column["name"] for column in shape["table"]["columns"]] == [
+        "PeriodLabel",
+        "A",
+        "B",
+    ]
     assert shape["table"]["page"]["sums"] == {"1": "40.00", "2": "30.00"}
 
 
@@ -159,7 +168,9 @@ def test_a_pivot_begins_with_one_time_and_what_varies_beside_it(
         ("Transactions * `Spend per Transaction`", True),
     ],
 )
-def test_what_is_computed_is_summed_only_if_it_adds_up(expression: str, adds_up: bool) -> None:
+def test_what_is_computed_is_summed_only_if_it_adds_up(
+    expression: str, adds_up: bool
+) -> None:
     """Below the table, in a pivot and in a chart, whatever its name; a ratio of sums stays one."""
     table = TableView(SALES).made([Computed("ticket", expression)])
     at = len(SALES.columns)
@@ -174,14 +185,18 @@ def test_what_is_computed_is_summed_only_if_it_adds_up(expression: str, adds_up:
 
 def test_a_period_and_its_part_are_not_counted_twice() -> None:
     """Rows to date are left out beside whole ones, and said to be, unless the pivot tells them apart."""
-    frame = pd.DataFrame({"Symbol": ["A", "A"], "PeriodToDate": [False, True], "Spend": [7, 3]})
+    frame = pd.DataFrame(
+        {"Symbol": ["A", "A"], "PeriodToDate": [False, True], "Spend": [7, 3]}
+    )
     table = TableView(frame)
     shape = table.made([Pivot(["Symbol"], "")]).shape()
     assert shape["table"]["page"]["rows"] == [["A", "7"]]
     assert "PeriodToDate rows are left out." in shape["pivot"]["note"]
     code = table.made([Pivot(["Symbol"], "")]).code(ALL, "df")
     assert run(code, frame)["Spend"].tolist() == [7]
-    both = table.made([Pivot(["Symbol", "PeriodToDate"], "")]).shape()["table"]["page"]["rows"]
+    both = table.made([Pivot(["Symbol", "PeriodToDate"], "")]).shape()["table"]["page"][
+        "rows"
+    ]
     assert both == [["A", "False", "7"], ["A", "True", "3"]]
     only = TableQuery(filters=[OneOf(1, ["True"])])
     rows = table.made([Pivot(["Symbol"], "", of=only)]).shape()["table"]["page"]["rows"]
@@ -200,7 +215,9 @@ def test_what_does_not_add_up_is_never_added(
     measure: str, how: str, hows: list[str], cells: list[str]
 ) -> None:
     """A ratio whose parts are there is computed of their sums; growth is averaged. Neither has sums below it."""
-    chosen, rows = pivoted(rows=["Symbol"], columns="PeriodLabel", measure=measure, how="sum")
+    chosen, rows = pivoted(
+        rows=["Symbol"], columns="PeriodLabel", measure=measure, how="sum"
+    )
     assert (chosen["how"], chosen["hows"]) == (how, hows)
     assert rows[0] == ["A", *cells]
     shape = TableView(SALES).made([Pivot(measure=measure)]).shape()
@@ -210,7 +227,9 @@ def test_what_does_not_add_up_is_never_added(
 def test_a_pivot_is_of_the_filtered_rows_and_is_filtered_and_sorted_itself() -> None:
     """The code has all of it, in its order."""
     only = OneOf(0, ["A"])
-    wish = Pivot(["PeriodLabel"], "", "Transactions", "sum", of=TableQuery(filters=[only]))
+    wish = Pivot(
+        ["PeriodLabel"], "", "Transactions", "sum", of=TableQuery(filters=[only])
+    )
     query = TableQuery([Sort(1, descending=True)], [Range(1, "3", "")])
     table = TableView(SALES).made([wish])
     assert table.page(query, 0, 9, [0, 1])["rows"] == [["FQ1 2024", "3"]]
@@ -249,14 +268,21 @@ def test_a_computed_column_has_the_values_of_its_expression(
     table = TableView(SALES).made([Computed("New one", expression)])
     for frame in (table.frame(ALL), run(table.code(ALL, "df"), SALES)):
         new = [None if pd.isna(value) else value for value in frame["New one"]]
-        assert new == [value if value is None else pytest.approx(value) for value in values]
+        assert new == [
+            value if value is None else pytest.approx(value) for value in values
+        ]
 
 
 def test_steps_follow_each_other() -> None:
     """A computed column is summed by a pivot, whose columns are computed with."""
     steps = [
         Computed("Double Spend", "Spend * 2"),
-        Pivot(["Symbol"], None, "Double Spend", of=TableQuery(filters=[Range(6, "10", "")])),
+        Pivot(
+            ["Symbol"],
+            None,
+            "Double Spend",
+            of=TableQuery(filters=[Range(6, "10", "")]),
+        ),
         Computed("Growth", "`FQ1 2024` / `FQ4 2023` - 1"),
     ]
     table = TableView(SALES).made(steps)
@@ -322,7 +348,9 @@ def test_a_step_that_cannot_be_is_refused(step: Any, said: str) -> None:
 
 def test_too_many_values_are_no_columns() -> None:
     """Nor is a frame without categories grouped."""
-    many = pd.DataFrame({"a": [f"v{at}" for at in range(300)], "b": ["x"] * 300, "n": range(300)})
+    many = pd.DataFrame(
+        {"a": [f"v{at}" for at in range(300)], "b": ["x"] * 300, "n": range(300)}
+    )
     with pytest.raises(ArgumentError, match="'a' has 300 values"):
         TableView(many).made([Pivot(["b"], "a")])
     with pytest.raises(ArgumentError, match="There is nothing to group by"):

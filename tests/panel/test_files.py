@@ -50,7 +50,8 @@ DOCUMENT = {
     "openapi": "3.1.0",
     "info": {"title": "Files", "version": "1"},
     "paths": {
-        f"/{name}": _operation(name, kind) for name, (_, kind, *_) in {**FILES, **TABLE}.items()
+        f"/{name}": _operation(name, kind)
+        for name, (_, kind, *_) in {**FILES, **TABLE}.items()
     },
 }
 
@@ -97,7 +98,13 @@ def test_a_file_is_shown_and_saved_as_itself(
     assert not result["json"]["possible"]
     reply = page.ask("file", run=run)["file"]
     assert (reply.encode() if shown == "text" else base64.b64decode(reply)) == content
-    wish = {"run": run, "format": "file", "name": file_name, "replace": False, "filtered": None}
+    wish = {
+        "run": run,
+        "format": "file",
+        "name": file_name,
+        "replace": False,
+        "filtered": None,
+    }
     assert base64.b64decode(page.ask("save", **wish, download=True)["data"]) == content
     assert page.ask("save", **wish, download=False)["said"].startswith(
         f"Saved {file_name} · {kind.partition(';')[0]} · "
@@ -131,9 +138,16 @@ def test_the_saved_notebook_has_a_small_picture_or_says_what_it_is(
 def test_a_table_is_not_saved_as_a_file(session: Session) -> None:
     panel = Panel(session, session["get_rows"], trusted=True)
     page = Page(panel)
-    wish = {"run": page.run(), "format": "file", "name": "rows", "replace": False, "filtered": None}
+    wish = {
+        "run": page.run(),
+        "format": "file",
+        "name": "rows",
+        "replace": False,
+        "filtered": None,
+    }
     assert (
-        page.ask("save", **wish, download=True)["error"][0] == "The result is a table, not a file."
+        page.ask("save", **wish, download=True)["error"][0]
+        == "The result is a table, not a file."
     )
     assert page.state("_run")["result"]["file"] is None
     panel.close()
@@ -165,7 +179,12 @@ def test_a_table_goes_into_no_file_of_another_kind(
     address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is not lost: it is CSV beside."""
-    assert main(["call", "get_rows", "--profile", address, "-o", str(tmp_path / "rows.pdf")]) == 0
+    assert (
+        main(
+            ["call", "get_rows", "--profile", address, "-o", str(tmp_path / "rows.pdf")]
+        )
+        == 0
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
     assert "The result is a table" in capsys.readouterr().err
 

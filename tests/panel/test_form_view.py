@@ -38,7 +38,11 @@ SYMBOLS = [
     {"Symbol": "KORD US EQUITY", "Name": "Kordrivet Auto Parts", "Sector": "Retail"},
     {"Symbol": "KORD LN EQUITY", "Name": "Kordelisse Fashions", "Sector": "Retail"},
     {"Symbol": "MCHQ US EQUITY", "Name": "Mochandrel Coffee", "Sector": "Restaurants"},
-    {"Symbol": "BVQS US EQUITY", "Name": "Bravoquesa Grill, Inc.", "Sector": "Restaurants"},
+    {
+        "Symbol": "BVQS US EQUITY",
+        "Name": "Bravoquesa Grill, Inc.",
+        "Sector": "Restaurants",
+    },
 ]
 PANEL_NAME = {"name": "PanelName", "description": "[Required] The panel.", "type": 8}
 BRAND = {
@@ -113,7 +117,9 @@ def opened(
 @pytest.fixture
 def form(answering: Callable[..., Session]) -> Opening:
     """Open the form of a function with these parameters and values, once its options are listed."""
-    return lambda *params, **values: opened(answering(Listing(*params, Universe=SYMBOLS)), **values)
+    return lambda *params, **values: opened(
+        answering(Listing(*params, Universe=SYMBOLS)), **values
+    )
 
 
 def settled(view: FormView) -> bool:
@@ -137,7 +143,11 @@ def field(view: FormView, name: str) -> dict[str, Any]:
 def shown(view: FormView) -> str:
     """Return all that the page is sent of a form, as it goes over the wire."""
     return (
-        json.dumps([view.fields, view.pages(), view.values()], ensure_ascii=False, allow_nan=False)
+        json.dumps(
+            [view.fields, view.pages(), view.values()],
+            ensure_ascii=False,
+            allow_nan=False,
+        )
         .encode()
         .decode()
     )
@@ -183,7 +193,11 @@ PARAMS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
         },
     ),
     (
-        {"name": "a", "description": "Yes/No. Default: No", "schema": {"type": "string"}},
+        {
+            "name": "a",
+            "description": "Yes/No. Default: No",
+            "schema": {"type": "string"},
+        },
         "choice",
         {"open": True, "flag": None},
     ),
@@ -218,8 +232,16 @@ PARAMS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
         "date",
         {"strict": True, "hint": "YYYY-MM-DD", "knownFrom": f"{TYPE}."},
     ),
-    ({"name": "start_date"}, "date", {"strict": False, "knownFrom": "Type assumed from the name."}),
-    ({"name": "a", "schema": {"type": "string", "format": "duration"}}, "text", {"hint": "P1DT2H"}),
+    (
+        {"name": "start_date"},
+        "date",
+        {"strict": False, "knownFrom": "Type assumed from the name."},
+    ),
+    (
+        {"name": "a", "schema": {"type": "string", "format": "duration"}},
+        "text",
+        {"hint": "P1DT2H"},
+    ),
     ({"name": "a", "type": 4}, "list", {"hint": "Optional"}),
     ({"name": "a", "type": 4, "required": True}, "list", {"hint": "One or more"}),
     (
@@ -306,20 +328,28 @@ def test_any_value_of_any_field_can_be_shown(form: Opening) -> None:
     view.close()
 
 
-def test_texts_of_a_catalog_are_bounded_and_inert(answering: Callable[..., Session]) -> None:
+def test_texts_of_a_catalog_are_bounded_and_inert(
+    answering: Callable[..., Session],
+) -> None:
     """Long texts are cut, and marks of direction are shown as what they are; the page escapes those of options."""
     name = HOSTILE.replace("\ud800", "")
     about = f"Options are '{name}', 'y'. " + "word " * 10_000
     rows = [{"Symbol": "A", "Name": name * 9, "Sector": "\u202e"}]
     view = opened(
         answering(
-            Listing({"name": name, "description": about}, {"name": "s", "type": 6}, Universe=rows)
+            Listing(
+                {"name": name, "description": about},
+                {"name": "s", "type": 6},
+                Universe=rows,
+            )
         )
     )
     view.press()
     shown(view)
     hostile = view.fields[0]
-    texts = {part: hostile[part] for part in ("label", "hint", "help", "brief", "knownFrom")}
+    texts = {
+        part: hostile[part] for part in ("label", "hint", "help", "brief", "knownFrom")
+    }
     assert not {"\u202e", "\x00"} & set("".join(texts.values()))
     assert [part for part, text in texts.items() if len(text) > 600] == ["help"]
     assert len(texts["help"]) < 20_100
@@ -365,7 +395,11 @@ def test_a_wrong_value_is_said_with_what_would_fix_it(
     view = form({"name": "a", "schema": schema}, a=value)
     [message] = state(view, "a")["errors"]
     assert (message["text"].endswith(text), message["use"]) == (True, use), message
-    assert (view.values()["wrong"], view.values()["missing"], view.values()["valid"]) == (
+    assert (
+        view.values()["wrong"],
+        view.values()["missing"],
+        view.values()["valid"],
+    ) == (
         ["a"],
         [],
         False,
@@ -376,9 +410,14 @@ def test_a_wrong_value_is_said_with_what_would_fix_it(
         assert view.values()["valid"], view.values()
 
 
-def test_dates_in_the_wrong_order_stop_a_run_only_if_they_are_declared(form: Opening) -> None:
+def test_dates_in_the_wrong_order_stop_a_run_only_if_they_are_declared(
+    form: Opening,
+) -> None:
     """Of a described date it is a warning, of an assumed one nothing is said."""
-    names, day = ("start_date", "end_date"), {"start_date": "2025-02-02", "end_date": "2025-01-01"}
+    names, day = (
+        ("start_date", "end_date"),
+        {"start_date": "2025-02-02", "end_date": "2025-01-01"},
+    )
     for more, part in (
         ({"schema": DATE}, "errors"),
         ({"description": "As YYYY-MM-DD."}, "warnings"),
@@ -398,7 +437,9 @@ def test_dates_in_the_wrong_order_stop_a_run_only_if_they_are_declared(form: Ope
 def test_a_default_that_is_no_option_is_said_in_the_help(form: Opening) -> None:
     """Nothing is wrong with the form because of it."""
     text = "If none, unit defaults to 'year'."
-    view = form({"name": "unit", "description": text, "schema": {"enum": ["day", "week"]}})
+    view = form(
+        {"name": "unit", "description": text, "schema": {"enum": ["day", "week"]}}
+    )
     assert field(view, "unit")["help"].endswith(
         "'year', can't be entered. Leave the field empty to use it."
     )
@@ -412,7 +453,9 @@ def test_a_number_that_is_being_typed_stays_as_it_is(form: Opening) -> None:
     assert (state(view, "a"), view.form.args) == ({"value": "1."}, {"a": 1})
 
 
-def test_a_missing_field_is_said_once_run_was_pressed(answering: Callable[..., Session]) -> None:
+def test_a_missing_field_is_said_once_run_was_pressed(
+    answering: Callable[..., Session],
+) -> None:
     """Untouched, no field has an error; "Fill in Symbol or Brand" is said once, and never before any input."""
     rule = "Required if {} is not specified."
     params = [
@@ -424,15 +467,25 @@ def test_a_missing_field_is_said_once_run_was_pressed(answering: Callable[..., S
     session = answering(Listing(*params))
     view = opened(session)
     values = view.values()
-    assert (values["valid"], values["missing"], values["advice"]) == (False, ["PanelName"], [])
-    assert values["fields"] == {"PanelName": {}, "Symbol": {}, "Brand": {}, "Report": {}}
+    assert (values["valid"], values["missing"], values["advice"]) == (
+        False,
+        ["PanelName"],
+        [],
+    )
+    assert values["fields"] == {
+        "PanelName": {},
+        "Symbol": {},
+        "Brand": {},
+        "Report": {},
+    }
     opened(session, entered=view.entered, PanelName=PANEL).close()
     view.carry()
     assert view.values()["advice"] == []  # carried over isn't an input
     view.clear()
     view.press()
     assert texts(view, "PanelName") == ["Required"]
-    assert texts(view, "Report", "warnings") == ["Required"]  # only read from its description
+    # Only read from its description.
+    assert texts(view, "Report", "warnings") == ["Required"]
     assert view.values()["advice"] == ["Fill in Symbol or Brand."]
     view.take({"PanelName": PANEL})
     view.take({"Symbol": "NVRA US EQUITY"})
@@ -449,7 +502,12 @@ def test_a_described_contradiction_warns_and_is_sent(form: Opening) -> None:
         {"name": "start_date"},
         {"name": "n", "description": "An integer between 1 and 50."},
     ]
-    given = {"GrowthType": "yoyo", "since_date": "7daysAgo", "start_date": "7daysAgo", "n": "99"}
+    given = {
+        "GrowthType": "yoyo",
+        "since_date": "7daysAgo",
+        "start_date": "7daysAgo",
+        "n": "99",
+    }
     view = form(*params, **given)
     for name, text, use in (
         (
@@ -457,7 +515,11 @@ def test_a_described_contradiction_warns_and_is_sent(form: Opening) -> None:
             "Growth Type has no option 'yoyo'. Did you mean 'YoY'? It is sent as given.",
             "YoY",
         ),
-        ("since_date", "Enter a valid date, such as 2025-11-15. It is sent as given.", ""),
+        (
+            "since_date",
+            "Enter a valid date, such as 2025-11-15. It is sent as given.",
+            "",
+        ),
         ("n", "N must be between 1 and 50, not 99. It is sent as given.", "50"),
     ):
         assert state(view, name)["warnings"] == [
@@ -467,7 +529,9 @@ def test_a_described_contradiction_warns_and_is_sent(form: Opening) -> None:
     assert (view.values()["valid"], view.form.args) == (True, given)
 
 
-def test_listed_values_are_compared_and_a_ticker_stands_for_its_symbol(form: Opening) -> None:
+def test_listed_values_are_compared_and_a_ticker_stands_for_its_symbol(
+    form: Opening,
+) -> None:
     """A value that isn't listed warns with the nearest; of several the first are named, and the rest counted."""
     view = form({"name": "Symbol", "type": 6})
     view.take({"Symbol": "NVRB"})
@@ -495,7 +559,9 @@ def test_options_are_searched_ranked_and_paged(
     view = form({"name": "Symbol", "type": 6})
 
     def found(*query: Any, **more: Any) -> list[str]:
-        return [one["value"] for one in view.options("Symbol", *query, **more)["options"]]
+        return [
+            one["value"] for one in view.options("Symbol", *query, **more)["options"]
+        ]
 
     assert found("ko") == ["KORD US EQUITY", "KORD LN EQUITY"]
     assert found("grill") == ["BVQS US EQUITY"]
@@ -507,7 +573,11 @@ def test_options_are_searched_ranked_and_paged(
     ]
     assert len(view.all_options("Symbol")["values"]) == 5
     page, groups = field(view, "Symbol")["options"], [("Retail", 3), ("Restaurants", 2)]
-    assert (page["total"], page["note"], page["again"]) == (5, "5 symbols from Get Universe", True)
+    assert (page["total"], page["note"], page["again"]) == (
+        5,
+        "5 symbols from Get Universe",
+        True,
+    )
     assert page["groups"] == groups
     monkeypatch.setattr(choices, "PAGE", 4)
     monkeypatch.setattr(choices, "_FIRST", 2)
@@ -516,10 +586,16 @@ def test_options_are_searched_ranked_and_paged(
     assert field(view, "Symbol")["options"]["groups"] == groups
 
 
-def test_a_long_list_is_sent_in_pages_and_by_its_groups(answering: Callable[..., Session]) -> None:
+def test_a_long_list_is_sent_in_pages_and_by_its_groups(
+    answering: Callable[..., Session],
+) -> None:
     """Of 12,000 options the view has the first, with the sizes of their groups; a page follows their order."""
     rows = [
-        {"Symbol": f"S{at:05d} US EQUITY", "Name": f"Company {at}", "Sector": "AB"[at % 2]}
+        {
+            "Symbol": f"S{at:05d} US EQUITY",
+            "Name": f"Company {at}",
+            "Sector": "AB"[at % 2],
+        }
         for at in range(12_000)
     ]
     rows[-1]["Symbol"] = "C\x02D"
@@ -532,7 +608,8 @@ def test_a_long_list_is_sent_in_pages_and_by_its_groups(answering: Callable[...,
     with pytest.raises(jf.ArgumentError, match="at most 10,000 values"):
         view.all_options("Symbol")
     assert view.options("Symbol", "company 11345")["total"] == 1
-    view.take({"Symbol": "C\x02D"})  # which nobody can type, and which is taken as the list has it
+    # Which nobody can type, and which is taken as the list has it.
+    view.take({"Symbol": "C\x02D"})
     assert view.form.args == {"Symbol": "C\x02D"}
 
 
@@ -550,7 +627,10 @@ def test_options_of_a_dependent_field_follow_the_other_field(
     )
     news: list[str] = []
     view = opened(answering(service), news)
-    assert field(view, "Brand")["options"]["note"] == "Fill in Panel Name to see the values."
+    assert (
+        field(view, "Brand")["options"]["note"]
+        == "Fill in Panel Name to see the values."
+    )
     assert not field(view, "Brand")["options"]["again"]
     view.take({"PanelName": "One"})
     wait_until(lambda: view._sources["Brand"].known)
@@ -559,8 +639,12 @@ def test_options_of_a_dependent_field_follow_the_other_field(
     view.take({"PanelName": "Two"})
     wait_until(lambda: "notes" in state(view, "Brand"))
     assert state(view, "Brand")["value"] == ["Cove", "Mine", "Brook"]
-    assert state(view, "Brand")["notes"] == ["Removed 'Art': Get Brands no longer lists it."]
-    assert texts(view, "Brand", "warnings") == ["'Mine' isn't in the list. It is sent as given."]
+    assert state(view, "Brand")["notes"] == [
+        "Removed 'Art': Get Brands no longer lists it."
+    ]
+    assert texts(view, "Brand", "warnings") == [
+        "'Mine' isn't in the list. It is sent as given."
+    ]
     view.take({"PanelName": None})
     wait_until(lambda: settled(view))
     assert state(view, "Brand")["value"] == ["Cove", "Mine", "Brook"]
@@ -576,11 +660,14 @@ def test_options_of_a_dependent_field_follow_the_other_field(
     view.close()
 
 
-def test_a_slow_or_broken_list_leaves_the_form_usable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_or_broken_list_leaves_the_form_usable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The note says why there are no options, values are typed meanwhile, and the list can be asked for again."""
     monkeypatch.setattr(choices, "_SLOW", 0.01)
     service = Listing(
-        {"name": "Symbol", "type": 6}, Universe={"error": "no <symbols> today", "body": None}
+        {"name": "Symbol", "type": 6},
+        Universe={"error": "no <symbols> today", "body": None},
     )
     function = held_back(service)["F"]
     view = FormView(function, function.form(), lambda: None)
@@ -589,28 +676,40 @@ def test_a_slow_or_broken_list_leaves_the_form_usable(monkeypatch: pytest.Monkey
         found: dict[str, Any] = field(view, "Symbol")["options"]
         return found
 
-    assert (page()["note"], page()["asking"], page()["again"]) == ("Listing symbols…", True, False)
+    assert (page()["note"], page()["asking"], page()["again"]) == (
+        "Listing symbols…",
+        True,
+        False,
+    )
     wait_until(lambda: page()["note"] == "Still listing symbols… They can be typed.")
     view.take({"Symbol": "B"})
     assert (view.form.args, view.values()["valid"]) == ({"Symbol": "B"}, True)
     service.go.set()
     wait_until(lambda: settled(view))
     assert (
-        page()["note"] == "The symbols could not be listed: The function failed: no <symbols> today"
+        page()["note"]
+        == "The symbols could not be listed: The function failed: no <symbols> today"
     )
     assert page()["again"]
     assert state(view, "Symbol") == {"value": "B"}  # nothing to compare it with
-    for reply, total in (([{"Symbol": "B"}], 1), ([{"Symbol": "C"}, {"Symbol": "D"}], 2)):
+    for reply, total in (
+        ([{"Symbol": "B"}], 1),
+        ([{"Symbol": "C"}, {"Symbol": "D"}], 2),
+    ):
         service.replies["Universe"] = reply
         view.list_again("Symbol")
         wait_until(lambda total=total: settled(view) and page()["total"] == total)
-    assert state(view, "Symbol") == {"notes": ["Removed 'B': Get Universe no longer lists it."]}
+    assert state(view, "Symbol") == {
+        "notes": ["Removed 'B': Get Universe no longer lists it."]
+    }
     view.close()
 
 
 def test_fields_of_one_list_ask_once(answering: Callable[..., Session]) -> None:
     """Several fields that list the same ask the service once, and again for one of them; values are left alone."""
-    service = Listing(*({"name": f"Symbol{at}", "type": 6} for at in range(4)), Universe=SYMBOLS)
+    service = Listing(
+        *({"name": f"Symbol{at}", "type": 6} for at in range(4)), Universe=SYMBOLS
+    )
     session, news = answering(service), list[str]()
     view = opened(session, news, Symbol1="KORD US EQUITY")
     assert (service.asked, len(news)) == (["Get Universe"], 4)
@@ -631,7 +730,9 @@ def test_options_that_arrive_are_sent_without_the_view() -> None:
     session = held_back(service)
     panel = Panel(session, session["F"])
     states = list[str]()
-    panel.send_state = lambda key=None: states.extend({key} if isinstance(key, str) else key or ())
+    panel.send_state = lambda key=None: states.extend(
+        {key} if isinstance(key, str) else key or ()
+    )
     service.go.set()
 
     def options() -> dict[str, Any]:
@@ -642,7 +743,9 @@ def test_options_that_arrive_are_sent_without_the_view() -> None:
     wait_until(lambda: options()["total"] == 5)
     assert "_options" in states
     assert "_view" not in states
-    background.run(panel._answer({"v": 1, "id": 1, "kind": "choose", "function": "Get Universe"}))
+    background.run(
+        panel._answer({"v": 1, "id": 1, "kind": "choose", "function": "Get Universe"})
+    )
     assert "_view" in states
     panel.close()
 
@@ -650,7 +753,12 @@ def test_options_that_arrive_are_sent_without_the_view() -> None:
 NVRA, MCHQ, BVQS = "NVRA US EQUITY", "MCHQ US EQUITY", "BVQS US EQUITY"
 NUMBERS = {"name": "w", "schema": {"type": "array", "items": {"type": "number"}}}
 PASTED = [
-    ("Symbol", "NVRA\nMCHQ US EQUITY\r\nbravoquesa grill, inc.", [NVRA, MCHQ, BVQS], []),
+    (
+        "Symbol",
+        "NVRA\nMCHQ US EQUITY\r\nbravoquesa grill, inc.",
+        [NVRA, MCHQ, BVQS],
+        [],
+    ),
     ("Symbol", "NVRA\tMCHQ", [NVRA, MCHQ], []),
     ("Symbol", "NVRA, MCHQ; NVRA", [NVRA, MCHQ], []),
     ("Symbol", "KORD\nXX", ["KORD", "XX"], ["KORD", "XX"]),  # two begin with it
@@ -683,13 +791,16 @@ def test_a_pasted_list_becomes_values(
 def test_values_repeat_where_no_options_are_listed(form: Opening) -> None:
     """A list of numbers is sent in its order; of options, each is sent once."""
     view = form(
-        NUMBERS, {"name": "by", "type": 4, "description": "Options are 'Age Group', 'Region'."}
+        NUMBERS,
+        {"name": "by", "type": 4, "description": "Options are 'Age Group', 'Region'."},
     )
     view.take({"w": ["0.5", "2", "0.5"], "by": ["Region", "Region"]})
     assert view.form.args == {"w": [0.5, 2, 0.5], "by": ["Region"]}
 
 
-def test_a_field_takes_a_variable_and_says_what_it_holds(answering: Callable[..., Session]) -> None:
+def test_a_field_takes_a_variable_and_says_what_it_holds(
+    answering: Callable[..., Session],
+) -> None:
     """Columns, lists and scalars without a leading underscore are offered; where the page isn't trusted, none."""
     held = {
         "one": "x",
@@ -699,7 +810,13 @@ def test_a_field_takes_a_variable_and_says_what_it_holds(answering: Callable[...
         "_own": "x",
     }
     held["span"] = dt.timedelta(hours=2)
-    held |= {"math": math, "call": print, "cls": int, "mapping": {"a": 1}, "view": object()}
+    held |= {
+        "math": math,
+        "call": print,
+        "cls": int,
+        "mapping": {"a": 1},
+        "view": object(),
+    }
     session = answering(Listing({"name": "a"}, {"name": "b", "type": 4}))
     view = opened(session)
     view.form.variables = lambda: held
@@ -712,7 +829,11 @@ def test_a_field_takes_a_variable_and_says_what_it_holds(answering: Callable[...
     }
     view.take({"a": NotText(["$many"])})
     view.take({"b": ["$col"]})
-    assert state(view, "a")["value"] == {"variable": "many", "about": "list of 2", "each": True}
+    assert state(view, "a")["value"] == {
+        "variable": "many",
+        "about": "list of 2",
+        "each": True,
+    }
     assert view.form.args == {"a": ["x", "y"], "b": ["x"]}
     assert (view.values()["runs"], view.form["b"]) == (2, Variable("col"))
     for refused in ("$_own", "$math", "$call", "$mapping", "$__class__"):
@@ -740,14 +861,22 @@ def test_values_of_code_are_shown_as_they_are_sent(form: Opening) -> None:
         "l": ({"type": 4}, pd.Series(["a", "b"]), ["a", "b"]),
         "j": ({"schema": {"type": "object"}}, {"a": "Köln"}, '{"a": "Köln"}'),
         "s": ({"type": 4}, Each((["a, b", "c"],)), {"each": ['"a, b", c']}),
-        "w": ({"schema": True}, Each(({"a": 1}, [2])), {"each": ['json:{"a": 1}', "json:[2]"]}),
+        "w": (
+            {"schema": True},
+            Each(({"a": 1}, [2])),
+            {"each": ['json:{"a": 1}', "json:[2]"]},
+        ),
     }
     params = [{"name": name, **param} for name, (param, _, _) in given.items()]
     view = form(*params, **{name: value for name, (_, value, _) in given.items()})
     shown = {name: one["value"] for name, one in view.values()["fields"].items()}
     assert shown == {name: value for name, (_, _, value) in given.items()}
     view.take({"s": NotText(['"a, b", c', "d"])}, 7)
-    assert (view.form["d"], view.form["f"], view.values()["seq"]) == (dt.date(2025, 1, 2), True, 7)
+    assert (view.form["d"], view.form["f"], view.values()["seq"]) == (
+        dt.date(2025, 1, 2),
+        True,
+        7,
+    )
     assert view.form["s"] == Each((["a, b", "c"], ["d"]))
     assert view.values()["runs"] == 4
 
@@ -818,14 +947,19 @@ def typed() -> Iterator[FormView]:
     view.close()
 
 
-def test_constants_are_offered_where_a_field_takes_them(typed: FormView, form: Opening) -> None:
+def test_constants_are_offered_where_a_field_takes_them(
+    typed: FormView, form: Opening
+) -> None:
     """By its declared type, and only by sources whose arguments have types: the first wire has texts."""
     assert {field["name"]: field["constants"] for field in typed.fields} == OFFERED
-    assert [field["constants"] for field in form(*CONTROLS).fields] == [[]] * len(CONTROLS)
+    assert [field["constants"] for field in form(*CONTROLS).fields] == [[]] * len(
+        CONTROLS
+    )
 
 
 @pytest.mark.parametrize(
-    ("name", "constant"), [(name, each) for name, offered in OFFERED.items() for each in offered]
+    ("name", "constant"),
+    [(name, each) for name, offered in OFFERED.items() for each in offered],
 )
 def test_a_constant_is_a_value_until_it_is_cleared(
     typed: FormView, name: str, constant: Any
@@ -845,7 +979,9 @@ def test_a_constant_is_a_value_until_it_is_cleared(
 def test_a_constant_that_a_field_does_not_take_is_refused(typed: FormView) -> None:
     """No menu offers it; nothing is set then."""
     with pytest.raises(ArgumentError, match="Text doesn't take null"):
-        typed.take({"maybe": NotText(constant="null"), "text": NotText(constant="null")})
+        typed.take(
+            {"maybe": NotText(constant="null"), "text": NotText(constant="null")}
+        )
     assert typed.form.args == {}
 
 
@@ -854,8 +990,13 @@ def test_white_space_and_digits_are_content(typed: FormView, text: str) -> None:
     """Alone, for each of several runs, in a list and in a line of lists."""
     typed.take({"text": text, "names": [text, "a"]})
     assert typed.form.args == {"text": text, "names": [text, "a"]}
-    assert (state(typed, "text")["value"], state(typed, "names")["value"]) == (text, [text, "a"])
-    typed.take({"text": NotText([text, "", "b"]), "names": NotText([f'"{text}", a', " ", ""])})
+    assert (state(typed, "text")["value"], state(typed, "names")["value"]) == (
+        text,
+        [text, "a"],
+    )
+    typed.take(
+        {"text": NotText([text, "", "b"]), "names": NotText([f'"{text}", a', " ", ""])}
+    )
     assert typed.form.args == {"text": [text, "b"], "names": [[text, "a"]]}
 
 
@@ -867,28 +1008,52 @@ def test_an_empty_item_of_a_list_stays(typed: FormView) -> None:
     assert typed.form.args == {"names": ["a", "", "a", "b"]}
 
 
-ENTERED: dict[str, Any] = {"3.10": "3.10", "json:5": 5, "json:[1, 2]": [1, 2], "'json:5'": "json:5"}
+ENTERED: dict[str, Any] = {
+    "3.10": "3.10",
+    "json:5": 5,
+    "json:[1, 2]": [1, 2],
+    "'json:5'": "json:5",
+}
 
 
 @pytest.mark.parametrize("text", ENTERED)
-def test_a_field_of_several_types_reads_json_by_its_marker(typed: FormView, text: str) -> None:
+def test_a_field_of_several_types_reads_json_by_its_marker(
+    typed: FormView, text: str
+) -> None:
     """Text stays text; what code has set reads back the same when the page sends what it shows."""
     value = ENTERED[text]
     typed.take({"either": text})
-    assert (typed.form.args, state(typed, "either")["value"]) == ({"either": value}, text)
+    assert (typed.form.args, state(typed, "either")["value"]) == (
+        {"either": value},
+        text,
+    )
     typed.form["either"] = value
     assert state(typed, "either")["value"] == text
     typed.take({"either": text})
     assert typed.form.args == {"either": value}
 
 
-def test_the_help_says_how_to_enter_another_type(form: Opening, typed: FormView) -> None:
+def test_the_help_says_how_to_enter_another_type(
+    form: Opening, typed: FormView
+) -> None:
     """In fields that take text and other types; an object or a list is entered as it is."""
-    several = "Text is sent as text; enter json:5 for a number or json:[1, 2] for a list."
+    several = (
+        "Text is sent as text; enter json:5 for a number or json:[1, 2] for a list."
+    )
     helps = {field["name"]: field["help"].rpartition("\n")[2] for field in typed.fields}
-    assert [name for name, text in helps.items() if text == several] == ["free", "either"]
-    types: tuple[Any, ...] = ("object", "array", ["string", "array"], ["string", "object"])
-    view = form(*({"name": f"a{at}", "schema": {"type": kind}} for at, kind in enumerate(types)))
+    assert [name for name, text in helps.items() if text == several] == [
+        "free",
+        "either",
+    ]
+    types: tuple[Any, ...] = (
+        "object",
+        "array",
+        ["string", "array"],
+        ["string", "object"],
+    )
+    view = form(
+        *({"name": f"a{at}", "schema": {"type": kind}} for at, kind in enumerate(types))
+    )
     said = {field["hint"]: field["help"].strip() for field in view.fields}
     assert said == {
         "{ … }": "",
@@ -925,7 +1090,9 @@ def test_null_is_carried_to_fields_that_take_it(typed: FormView) -> None:
 
 def test_a_list_that_is_only_described_takes_one_value_as_a_text(form: Opening) -> None:
     """One value goes as a text and several as an array; a declared list is always an array."""
-    view = form({"name": "a", "description": "A list of names."}, {"name": "b", "type": 4})
+    view = form(
+        {"name": "a", "description": "A list of names."}, {"name": "b", "type": 4}
+    )
     for name in "ab":
         view.take({name: ["x"]})
     assert view.form.args == {"a": "x", "b": ["x"]}
@@ -942,7 +1109,11 @@ def test_a_name_that_is_listed_twice_is_one_field(form: Opening) -> None:
         ("b", "text"),
     ]
     view = form()
-    assert (view.fields, view.values()["valid"], view.values()["fields"]) == ([], True, {})
+    assert (view.fields, view.values()["valid"], view.values()["fields"]) == (
+        [],
+        True,
+        {},
+    )
 
 
 def test_a_value_and_the_option_that_it_begins_are_one_run(form: Opening) -> None:
@@ -957,7 +1128,9 @@ def test_a_value_and_the_option_that_it_begins_are_one_run(form: Opening) -> Non
     for typed, whole in {**meant, "NVR": "NVR", "KORD": "KORD"}.items():
         view.take({"Symbol": NotText([typed, *listed])})
         assert view.form.args["Symbol"] == list(dict.fromkeys([whole, *listed]))
-    view.take({"Symbol": NotText(["MCHQ", *view.paste("Symbol", "mchq, NVRA")["values"]])})
+    view.take(
+        {"Symbol": NotText(["MCHQ", *view.paste("Symbol", "mchq, NVRA")["values"]])}
+    )
     assert view.values()["fields"]["Symbol"]["value"] == {
         "each": ["MCHQ US EQUITY", "NVRA US EQUITY"]
     }
@@ -968,7 +1141,9 @@ def test_a_value_and_the_option_that_it_begins_are_one_run(form: Opening) -> Non
     assert view.form.args == {"Symbol": "NVRA"}  # as it was typed
 
 
-def test_valid_values_of_the_same_name_carry_over(answering: Callable[..., Session]) -> None:
+def test_valid_values_of_the_same_name_carry_over(
+    answering: Callable[..., Session],
+) -> None:
     """They are marked until they change; the first of several, and no value that the field would refuse."""
     params = [
         PANEL_NAME,
@@ -979,7 +1154,11 @@ def test_valid_values_of_the_same_name_carry_over(answering: Callable[..., Sessi
     session = answering(Listing(*params, Universe=SYMBOLS))
     view = opened(session)
     opened(
-        session, entered=view.entered, PanelName=PANEL, Symbol=Each(("NVRA US EQUITY", "X")), n="99"
+        session,
+        entered=view.entered,
+        PanelName=PANEL,
+        Symbol=Each(("NVRA US EQUITY", "X")),
+        n="99",
     ).close()
     view.carry()
     assert view.form.args == {"PanelName": PANEL, "Symbol": "NVRA US EQUITY"}
@@ -991,7 +1170,10 @@ def test_valid_values_of_the_same_name_carry_over(answering: Callable[..., Sessi
 def test_optional_fields_with_a_default_are_under_more_options(form: Opening) -> None:
     """Required ones and those of a rule never are; one alone stays where it is."""
     rule = "Required if {} is not specified. If none, defaults to 'x'."
-    params = [PANEL_NAME, *({"name": a, "description": rule.format(b)} for a, b in ("AB", "BA"))]
+    params = [
+        PANEL_NAME,
+        *({"name": a, "description": rule.format(b)} for a, b in ("AB", "BA")),
+    ]
     defaults = [{"name": name, "schema": NUMBER} for name in ("m", "n")]
     view = form(*params, *defaults, {"name": "j", "schema": {"type": "object"}})
     assert [one["name"] for one in view.fields if one["more"]] == ["m", "n", "j"]
@@ -1001,7 +1183,10 @@ def test_optional_fields_with_a_default_are_under_more_options(form: Opening) ->
 def test_the_ends_of_a_range_stay_together(form: Opening) -> None:
     """One has a default, which would be under more options alone."""
     names = ["startDate", "end_date", "m", "n"]
-    defaults = [{"name": name, "schema": {"type": "string", "default": "x"}} for name in names[1:]]
+    defaults = [
+        {"name": name, "schema": {"type": "string", "default": "x"}}
+        for name in names[1:]
+    ]
     view = form({"name": names[0], "required": True}, *defaults)
     assert [one["name"] for one in view.fields if one["more"]] == ["m", "n"]
 
@@ -1042,7 +1227,9 @@ NO_CONTROL += [["a", "b\x00"], NotText(["a", "\udfff"])]
 
 
 @pytest.mark.parametrize(
-    "param", [{"name": "a"}, {"name": "a", "type": 4}, {"name": "a", "type": 6}], ids=str
+    "param",
+    [{"name": "a"}, {"name": "a", "type": 4}, {"name": "a", "type": 6}],
+    ids=str,
 )
 def test_no_control_sends_other_values(form: Opening, param: dict[str, Any]) -> None:
     """Each is refused with a sentence, and the form stays as it was, also where a run carries it."""
@@ -1051,9 +1238,9 @@ def test_no_control_sends_other_values(form: Opening, param: dict[str, Any]) -> 
         for sent in ({"a": value}, {"z": "new", "a": value}):
             with pytest.raises(jf.ArgumentError) as refused:
                 view.take(sent)
-            assert all(len(line) < 300 and line.isprintable() for line in refused.value.lines), (
-                value
-            )
+            assert all(
+                len(line) < 300 and line.isprintable() for line in refused.value.lines
+            ), value
         assert (view.form["a"], view.form["z"]) == ("before", None)
     shown(view)
 
@@ -1097,7 +1284,9 @@ def test_what_the_service_found_is_shown_until_the_field_changes(
     answering: Callable[..., Session],
 ) -> None:
     """An error of the service stands at its field, and a change of the values since the result is known."""
-    session = answering(Listing(PANEL_NAME, {"name": "Symbol", "type": 6}, Universe=SYMBOLS))
+    session = answering(
+        Listing(PANEL_NAME, {"name": "Symbol", "type": 6}, Universe=SYMBOLS)
+    )
     view = opened(session, PanelName=PANEL, Symbol="NVRA US EQUITY")
     ran = view.form.args
     assert not view.values(ran)["changed"]
@@ -1137,10 +1326,19 @@ def test_parameters_may_be_named_as_what_every_object_of_a_page_has() -> None:
     for seq, (field, value) in enumerate(values.items(), 1):
         background.run(
             panel._answer(
-                {"v": 1, "id": seq, "kind": "set", "seq": seq, "field": field, "value": value}
+                {
+                    "v": 1,
+                    "id": seq,
+                    "kind": "set",
+                    "seq": seq,
+                    "field": field,
+                    "value": value,
+                }
             )
         )
-    assert [field["name"] for field in json.loads(panel._view)["fields"]] == list(values)
+    assert [field["name"] for field in json.loads(panel._view)["fields"]] == list(
+        values
+    )
     panel.run()
     assert list(panel.result(60)["Result"]) == ["b", "c", "d", "2", "True"]
     panel.close()

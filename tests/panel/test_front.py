@@ -18,8 +18,14 @@ KILOBYTE = 1_000
 
 
 def sources() -> list[str]:
-    paths = [*(FRONT / "src").rglob("*"), FRONT / "build.mjs", FRONT / "package-lock.json"]
-    return sorted(path.relative_to(FRONT).as_posix() for path in paths if path.is_file())
+    paths = [
+        *(FRONT / "src").rglob("*"),
+        FRONT / "build.mjs",
+        FRONT / "package-lock.json",
+    ]
+    return sorted(
+        path.relative_to(FRONT).as_posix() for path in paths if path.is_file()
+    )
 
 
 def test_the_bundle_is_built_from_the_sources() -> None:
@@ -28,7 +34,9 @@ def test_the_bundle_is_built_from_the_sources() -> None:
     for path in sources():
         digest.update(path.encode() + b"\0" + (FRONT / path).read_bytes() + b"\0")
     built = (STATIC / "sources.sha256").read_text("utf-8").strip()
-    assert built == digest.hexdigest(), "stale: in panel/front, npm ci && node build.mjs"
+    assert built == digest.hexdigest(), (
+        "stale: in panel/front, npm ci && node build.mjs"
+    )
 
 
 def test_script_and_style_are_small() -> None:
@@ -64,9 +72,9 @@ def test_text_is_only_ever_set_as_text(word: str) -> None:
 
 def test_the_wheel_takes_the_bundle_alone() -> None:
     """Neither the sources nor what npm has installed beside them."""
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"][
-        "targets"
-    ]["wheel"]
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"][
+        "hatch"
+    ]["build"]["targets"]["wheel"]
     assert wheel["exclude"] == ["jupyter_funcs/panel/front"]
 
 
@@ -79,7 +87,9 @@ _HOOK = re.compile(
 def test_the_guide_lists_each_hook_and_no_other() -> None:
     """By the sources: whoever drives the panel finds in the guide what there is."""
     source = "\n".join(
-        (FRONT / path).read_text("utf-8") for path in sources() if path.endswith((".ts", ".tsx"))
+        (FRONT / path).read_text("utf-8")
+        for path in sources()
+        if path.endswith((".ts", ".tsx"))
     )
     known = {
         "assign-name",
@@ -91,7 +101,11 @@ def test_the_guide_lists_each_hook_and_no_other() -> None:
     }  # of one component, under two names
     for word, head, choice in _HOOK.findall(source):
         words = re.findall(r'"([\w-]+)"', choice)
-        known |= {each + ":" * (":$" in choice) for each in words} if choice else {word or head}
+        known |= (
+            {each + ":" * (":$" in choice) for each in words}
+            if choice
+            else {word or head}
+        )
     table = (
         (ROOT / "jupyter_funcs/guide/panel.md")
         .read_text("utf-8")
@@ -111,4 +125,6 @@ def test_the_guide_lists_each_hook_and_no_other() -> None:
         if each not in heads or not any(name.startswith(each) for name in told)
     ] == []
     unknown = [each for each in told - known if not each.startswith(heads)]
-    assert [each for each in unknown if f'"{each.partition(":")[0]}"' not in source] == []
+    assert [
+        each for each in unknown if f'"{each.partition(":")[0]}"' not in source
+    ] == []

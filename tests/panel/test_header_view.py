@@ -39,7 +39,10 @@ class Listed:
     """As much of a session as the picker needs."""
 
     def __init__(self, catalog: Catalog | None, path: Path) -> None:
-        self.listed, self.favourites = catalog, Favourites("s", path / "favourites.json")
+        self.listed, self.favourites = (
+            catalog,
+            Favourites("s", path / "favourites.json"),
+        )
 
     def ids(self, query: str = "", first: int = 0) -> dict[str, list[str]]:
         """Return what the picker lists, by title."""
@@ -55,15 +58,25 @@ def function(name: str, group: str = "", **more: Any) -> Function:
     return Function(name=name, group_name=group, **more)
 
 
-def test_functions_are_listed_by_group_below_favourites_and_recent_ones(tmp_path: Path) -> None:
+def test_functions_are_listed_by_group_below_favourites_and_recent_ones(
+    tmp_path: Path,
+) -> None:
     """Each is there once, by itself: a function of the same name as a favourite stays in its group."""
-    each = [function(*named) for named in (("A", "One"), ("B", "Two"), ("C", "One"), ("A", "Two"))]
+    each = [
+        function(*named)
+        for named in (("A", "One"), ("B", "Two"), ("C", "One"), ("A", "Two"))
+    ]
     listed = Listed(Catalog(each), tmp_path)
     assert listed.ids() == {"One": ["a", "c"], "Two": ["b", "a_2"]}
     listed.favourites.mark("A", is_favourite=True)
     for name in ("B", "A", "No longer there"):
         listed.favourites.add_recent(name)
-    assert listed.ids() == {"Favourites": ["a"], "Recent": ["b"], "One": ["c"], "Two": ["a_2"]}
+    assert listed.ids() == {
+        "Favourites": ["a"],
+        "Recent": ["b"],
+        "One": ["c"],
+        "Two": ["a_2"],
+    }
     assert Listed(None, tmp_path).ids() == {}
 
 
@@ -84,7 +97,9 @@ def test_a_search_is_ranked(tmp_path: Path, words: str, found: list[str]) -> Non
             function("Get Panel", description="Spend by day."),
             function(
                 "Get Region",
-                params=(Param(name="Spend", description="Options are 'Midwest', 'South'."),),
+                params=(
+                    Param(name="Spend", description="Options are 'Midwest', 'South'."),
+                ),
             ),
             function("Get Spend"),
             function("Get KPIs", params=(Param(name="Symbol"), Param(name="Spend"))),
@@ -100,7 +115,10 @@ def test_ten_thousand_functions_are_listed_to_the_last_in_pages(tmp_path: Path) 
     @functools.cache
     def listed_with(number: int) -> Listed:
         return Listed(
-            Catalog([function(f"Get {at}", f"Group {at % 40}") for at in range(number)]), tmp_path
+            Catalog(
+                [function(f"Get {at}", f"Group {at % 40}") for at in range(number)]
+            ),
+            tmp_path,
         )
 
     assert_linear(lambda number: listed_with(number).ids("get 9"), 2500, start=500)
@@ -121,13 +139,19 @@ def test_ten_thousand_functions_are_listed_to_the_last_in_pages(tmp_path: Path) 
 
 def test_texts_of_any_length_and_kind_are_short_and_visible(tmp_path: Path) -> None:
     """Names and groups are cut, and show what can't be seen; markup stays as it is, since the page shows it as text."""
-    [(title, [_])] = Listed(Catalog([function(HOSTILE, HOSTILE)]), tmp_path).ids().items()
+    [(title, [_])] = (
+        Listed(Catalog([function(HOSTILE, HOSTILE)]), tmp_path).ids().items()
+    )
     assert title.startswith("<b onclick=x>$x$ **b** \\x1b[31m\\u202ennn")
     assert len(title) == 120
 
 
 UNIT = {"name": "Unit", "required": True, "description": "Options are 'day', 'week'."}
-BY = {"name": "Dimensions", "type": 4, "description": "Options are 'Age Group', 'Region'."}
+BY = {
+    "name": "Dimensions",
+    "type": 4,
+    "description": "Options are 'Age Group', 'Region'.",
+}
 
 
 def serving(answering: Callable[..., Session], *functions: dict[str, Any]) -> Session:
@@ -143,7 +167,13 @@ def serving(answering: Callable[..., Session], *functions: dict[str, Any]) -> Se
         ([{"name": "Note", "required": True}], ""),
         ([UNIT, BY], "day by Age Group"),
         (
-            [{"name": "S", "required": True, "description": "Use function 'G' to get a list."}],
+            [
+                {
+                    "name": "S",
+                    "required": True,
+                    "description": "Use function 'G' to get a list.",
+                }
+            ],
             "the first S",
         ),
     ],
@@ -166,7 +196,9 @@ def test_an_example_stays_the_same_after_a_refused_run(
     said = example_text(function)
     with pytest.raises(ArgumentError, match="NOSUCH"):
         function(PanelName=PANEL, Symbol="NOSUCH")
-    assert example_text(function) == said == "BKQU US EQUITY by Age Group, Demo Card Panel"
+    assert (
+        example_text(function) == said == "BKQU US EQUITY by Age Group, Demo Card Panel"
+    )
 
 
 def test_nothing_that_changes_data_is_an_example() -> None:
@@ -201,20 +233,33 @@ def test_the_cards_of_the_demo_say_real_values(page: Page) -> None:
     assert page.args.keys() == values.keys()
 
 
-def test_the_demo_comes_with_a_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_comes_with_a_preset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Fills in what its run needs, is marked as shipped, and can't be replaced or deleted, as one's own can."""
     monkeypatch.setenv("FUNCS_PRESETS", str(tmp_path / "presets.toml"))
     panel = Panel(jf.connect(), trusted=True)
     page = Page(panel)
     [start] = page.state("_view")["start"]["presets"]
-    assert (start["name"], start["shipped"], start["function"]) == (OURS, True, "get_panel_fq")
+    assert (start["name"], start["shipped"], start["function"]) == (
+        OURS,
+        True,
+        "get_panel_fq",
+    )
     assert page.ask("preset", name=OURS, function="get_panel_fq")["said"] == ""
     values = page.state("_values")
     assert (values["preset"], values["valid"]) == (OURS, True)
-    to_date = {"PeriodToDate": "Yes", "PoPGrowth": "Yes", "UseReportedForCurrentPeriod": "No"}
+    to_date = {
+        "PeriodToDate": "Yes",
+        "PoPGrowth": "Yes",
+        "UseReportedForCurrentPeriod": "No",
+    }
     assert page.args == {"PanelName": PANEL, "Symbol": SYMBOL, **to_date}
     for kind, fields in (("preset_delete", {}), ("preset_save", {"replace": True})):
-        assert page.ask(kind, name=OURS, **fields)["error"][0] == f"{OURS!r} comes with the demo."
+        assert (
+            page.ask(kind, name=OURS, **fields)["error"][0]
+            == f"{OURS!r} comes with the demo."
+        )
     assert page.ask("preset_save", name="mine", replace=False)["exists"] is False
     shown = [(each["name"], each["shipped"]) for each in page.state("_view")["presets"]]
     assert shown == [(OURS, True), ("mine", False)]
@@ -243,7 +288,11 @@ def test_a_preset_leaves_the_fields_that_it_does_not_name(
         page.ask("set", seq=2, field=name, value=value)
     stay = "Symbol and Dimensions stay as they are."
     assert page.ask("preset", name=OURS, function="")["said"] == stay
-    to_date = {"PeriodToDate": "Yes", "PoPGrowth": "Yes", "UseReportedForCurrentPeriod": "No"}
+    to_date = {
+        "PeriodToDate": "Yes",
+        "PoPGrowth": "Yes",
+        "UseReportedForCurrentPeriod": "No",
+    }
     assert page.args == {
         "PanelName": PANEL,
         **mine,
@@ -252,16 +301,26 @@ def test_a_preset_leaves_the_fields_that_it_does_not_name(
     page.ask("set", seq=3, field="Dimensions", value=None)
     said = page.ask("preset", name="whole quarters", function="")["said"]
     assert said == "Panel Name, Symbol, PoP Growth and 1 more stay as they are."
-    assert page.args == {"PanelName": PANEL, "Symbol": "MCHQ", **to_date, "PeriodToDate": "No"}
+    assert page.args == {
+        "PanelName": PANEL,
+        "Symbol": "MCHQ",
+        **to_date,
+        "PeriodToDate": "No",
+    }
     assert page.state("_values")["preset"] == "whole quarters"
     page.ask("clear")
     assert page.ask("preset", name="whole quarters", function="")["said"] == ""
     panel.close()
 
 
-def test_another_service_comes_without_presets(answering: Callable[..., Session]) -> None:
+def test_another_service_comes_without_presets(
+    answering: Callable[..., Session],
+) -> None:
     """A function of the same name elsewhere has none."""
-    assert HeaderView(serving(answering, {"name": "Get Panel FQ"})).start([])["presets"] == []
+    assert (
+        HeaderView(serving(answering, {"name": "Get Panel FQ"})).start([])["presets"]
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -289,7 +348,9 @@ def test_another_service_comes_without_presets(answering: Callable[..., Session]
         ("panel names", {"Get Panels"}),
     ],
 )
-def test_a_question_in_other_words_finds_its_function(words: str, wanted: set[str]) -> None:
+def test_a_question_in_other_words_finds_its_function(
+    words: str, wanted: set[str]
+) -> None:
     """Typed wrong, in the plural or by a synonym: among the first three, in the picker as by `find`."""
     session = jf.connect()
     found = list(session.find(words)["name"])
@@ -306,14 +367,27 @@ def metrics(kpi: str = "") -> None:
     """What is counted."""
 
 
-def test_a_profile_has_synonyms_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_profile_has_synonyms_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Beside ours, and as ours without their endings; they are there after a refresh, too, as is its time limit."""
-    monkeypatch.setitem(sys.modules, "shops_of_ours", module := ModuleType("shops_of_ours"))
+    monkeypatch.setitem(
+        sys.modules, "shops_of_ours", module := ModuleType("shops_of_ours")
+    )
     for made in (takings, metrics):
         monkeypatch.setattr(made, "__module__", module.__name__)
         setattr(module, made.__name__, made)
-    profile = ["[profiles.ours]", 'kind = "python"', 'module = "shops_of_ours"', "timeout = 7"]
-    profile += ["[profiles.ours.synonyms]", 'Turnover = ["takings"]', 'metrics = ["taken"]']
+    profile = [
+        "[profiles.ours]",
+        'kind = "python"',
+        'module = "shops_of_ours"',
+        "timeout = 7",
+    ]
+    profile += [
+        "[profiles.ours.synonyms]",
+        'Turnover = ["takings"]',
+        'metrics = ["taken"]',
+    ]
     (tmp_path / "profiles.toml").write_text("\n".join(profile))
     monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "profiles.toml"))
     session = jf.connect("ours")
@@ -324,7 +398,9 @@ def test_a_profile_has_synonyms_of_its_own(tmp_path: Path, monkeypatch: pytest.M
     assert session.remote.seconds(session["Takings"].options) == 7
 
 
-def visits(symbol: str, day: dt.date, region: Literal["North", "South"] = "North") -> None:
+def visits(
+    symbol: str, day: dt.date, region: Literal["North", "South"] = "North"
+) -> None:
     """Visits of a company since a day."""
 
 
@@ -359,11 +435,15 @@ USES: dict[str, list[tuple[str, str, str | list[str]]]] = {
 @pytest.mark.parametrize("name", USES)
 def test_a_value_is_used_in_functions_that_take_it(name: str) -> None:
     """By what they list, by the name of the column, and by its kind; a list takes it as its only value."""
-    with contextlib.closing(jf.connect([companies, visits, shops]).panel("Companies")) as panel:
+    with contextlib.closing(
+        jf.connect([companies, visits, shops]).panel("Companies")
+    ) as panel:
         page = Page(panel)
         asked = {"query": {}, "row": 0, "at": [*USES].index(name), "run": page.run()}
         uses = page.ask("uses", **asked)["uses"]
-        assert [(use["function"], use["field"], use["value"]) for use in uses] == USES[name]
+        assert [(use["function"], use["field"], use["value"]) for use in uses] == USES[
+            name
+        ]
         for use in uses:
             page.ask("choose", function=use["function"])
             page.ask("set", seq=0, field=use["field"], value=use["value"])

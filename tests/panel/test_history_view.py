@@ -27,7 +27,11 @@ DAYS = pd.date_range("2024-01-01", periods=60)
 def sales(region: str = "all", factor: float = 1.0) -> pd.DataFrame:
     """Sales by day and shop."""
     shops = ["North", "South"] if region == "all" else [region]
-    rows = [(day, shop, factor * (at + 1) * 100.0) for day in DAYS for at, shop in enumerate(shops)]
+    rows = [
+        (day, shop, factor * (at + 1) * 100.0)
+        for day in DAYS
+        for at, shop in enumerate(shops)
+    ]
     return pd.DataFrame(rows, columns=["Date", "Shop", "Sales"])
 
 
@@ -106,10 +110,16 @@ def test_rows_say_what_differs_between_the_runs_of_a_function(
     del kept
     gc.collect()
     assert not view.rows(earlier=False)[-1]["held"]
-    _ = funcs["Sales"].sweep(factor=[1.0, 2.0, 3.0, 4.0]), funcs["Sales"].sweep(factor=[1.0, 2.0])
+    _ = (
+        funcs["Sales"].sweep(factor=[1.0, 2.0, 3.0, 4.0]),
+        funcs["Sales"].sweep(factor=[1.0, 2.0]),
+    )
     few, many = (row["differs"] for row in view.rows(earlier=False)[:2])
     assert many == [{"name": "Factor", "value": "4 values"}]  # which are its runs
-    assert few == [{"name": "Factor", "value": "1.0, 2.0"}, {"name": "runs", "value": "2"}]
+    assert few == [
+        {"name": "Factor", "value": "1.0, 2.0"},
+        {"name": "runs", "value": "2"},
+    ]
 
 
 ARGUMENTS: list[tuple[dict[str, Any], str]] = [
@@ -132,7 +142,9 @@ def test_rows_and_comparisons_tell_null_and_types_apart(typed: Any) -> None:
         KEPT.append(typed.echo(**args))
     KEPT.append(typed.echo())
     view = HistoryView(typed, Held())
-    shown = [[item["value"] for item in row["differs"]] for row in view.rows(earlier=False)]
+    shown = [
+        [item["value"] for item in row["differs"]] for row in view.rows(earlier=False)
+    ]
     assert shown[::-1] == [*([text] for _, text in ARGUMENTS), []]
     first = typed.history.runs[0].number
     pairs = [
@@ -159,7 +171,9 @@ def test_the_last_results_are_held_by_memory(funcs: Any) -> None:
     finally:
         gc.enable()
     gc.collect()
-    assert [row["held"] for row in view.rows(earlier=False)] == [True] * 20 + [False] * 2
+    assert [row["held"] for row in view.rows(earlier=False)] == [True] * 20 + [
+        False
+    ] * 2
     small = Held(most_bytes=100_000)
     for _ in range(3):
         small.keep(pd.DataFrame({"a": np.zeros(6_000)}))
@@ -175,7 +189,9 @@ def test_two_runs_are_compared(funcs: Any, view: HistoryView) -> None:
     shown = view.compare(before, after)
     assert json.loads(json.dumps(shown, allow_nan=False)) == shown
     assert shown["args"] == [{"name": "Factor", "before": "", "after": "2.0"}]
-    assert shown["said"] == "120 in both, of 120 rows of no Factor and 120 of Factor 2.0."
+    assert (
+        shown["said"] == "120 in both, of 120 rows of no Factor and 120 of Factor 2.0."
+    )
     names = [column["name"] for column in shown["columns"]]
     assert names[:3] == ["Where", "Date", "Shop"]
     assert names[3:] == [
@@ -184,10 +200,15 @@ def test_two_runs_are_compared(funcs: Any, view: HistoryView) -> None:
     assert (len(shown["rows"]), shown["total"]) == (50, 120)
     assert shown["rows"][0][:3] == ["in both", "2024-01-01", "North"]
     assert view.compare(before, after, 100)["rows"][-1][1] == "2024-02-29"
-    assert shown["totals"]["rows"] == [["South", 12000.0, 24000.0], ["North", 6000.0, 12000.0]]
+    assert shown["totals"]["rows"] == [
+        ["South", 12000.0, 24000.0],
+        ["North", 6000.0, 12000.0],
+    ]
     lines = [(line["name"], line["colour"]) for line in shown["chart"]["series"]]
     assert lines == [("no Factor", 0), ("Factor 2.0", 1)]
-    assert len(shown["chart"]["x"]["values"]) == len(shown["chart"]["series"][0]["values"])
+    assert len(shown["chart"]["x"]["values"]) == len(
+        shown["chart"]["series"][0]["values"]
+    )
     assert shown["code"].startswith("import jupyter_funcs as jf\n\njf.diff(")
     assert view.compare(after, before)["args"][0]["before"] == "2.0"
 
@@ -207,7 +228,9 @@ def test_a_result_that_the_notebook_changed_is_compared_as_it_came(
         assert changed | {"code": ""} == same | {"code": ""}
 
 
-def test_what_is_no_longer_in_memory_is_run_again(funcs: Any, view: HistoryView) -> None:
+def test_what_is_no_longer_in_memory_is_run_again(
+    funcs: Any, view: HistoryView
+) -> None:
     """Only where that is asked for; else the reply says which runs are gone."""
     funcs.sales()
     before, after = numbers(funcs, funcs.sales(factor=2.0))
@@ -222,9 +245,13 @@ def test_what_is_no_longer_in_memory_is_run_again(funcs: Any, view: HistoryView)
     assert (again["gone"], again["total"]) == ([], 120)
 
 
-def test_runs_of_two_functions_name_what_they_share(funcs: Any, view: HistoryView) -> None:
+def test_runs_of_two_functions_name_what_they_share(
+    funcs: Any, view: HistoryView
+) -> None:
     """They are joined by common columns where these identify the rows; else one sentence says why not."""
-    shown = view.compare(*numbers(funcs, funcs.sales(region="North"), funcs.stock(region="North")))
+    shown = view.compare(
+        *numbers(funcs, funcs.sales(region="North"), funcs.stock(region="North"))
+    )
     assert shown["same"] == "Region North"
     assert shown["said"].startswith(
         "Sales and Stock share Shop. Shop does not identify the rows of the first result"
@@ -282,8 +309,18 @@ ROWS = pd.DataFrame({"Key": ["a", "b"], "N": [1, 2]})
             ["Change", "Key"],
         ),
         (ROWS[["N"]], ROWS[["N"]] + 1, "Nothing identifies the rows", []),
-        (ROWS.assign(Key="a"), ROWS, "Key does not identify the rows of the first result", []),
-        (ROWS, ROWS.rename(columns={"Key": "K", "N": "M"}), "Nothing identifies the rows", []),
+        (
+            ROWS.assign(Key="a"),
+            ROWS,
+            "Key does not identify the rows of the first result",
+            [],
+        ),
+        (
+            ROWS,
+            ROWS.rename(columns={"Key": "K", "N": "M"}),
+            "Nothing identifies the rows",
+            [],
+        ),
         (ROWS.set_axis(["A", "A"], axis=1), ROWS, "has two columns named 'A'", []),
         (
             ROWS.assign(Key=[[1], [2]]),
@@ -316,7 +353,9 @@ def test_results_of_any_shape_are_compared(
         assert "jf.diff takes keys=[…]" in shown["said"]
 
 
-def quarters(symbol: str, region: str = "all", shown: str = "Yes", start: str = "") -> pd.DataFrame:
+def quarters(
+    symbol: str, region: str = "all", shown: str = "Yes", start: str = ""
+) -> pd.DataFrame:
     """Spend of a company by quarter."""
     factor = len(region) * len(symbol[:1]) * ord(symbol[0])
     labels = (
@@ -326,7 +365,9 @@ def quarters(symbol: str, region: str = "all", shown: str = "Yes", start: str = 
     )
     spend = [factor * 1.5, factor * 2.5, factor * 2.0]
     company = {"Symbol": symbol, "Name": f"{symbol} Inc."}
-    return pd.DataFrame({**company, "PeriodLabel": labels, "Region": region, "Spend": spend})
+    return pd.DataFrame(
+        {**company, "PeriodLabel": labels, "Region": region, "Spend": spend}
+    )
 
 
 BVQS = {"symbol": "BVQS"}
@@ -357,7 +398,9 @@ def test_runs_are_called_by_what_differs(
     if sides[0] == "run 1":
         sides = (f"run {first}", f"run {second}")
     assert (tuple(shown["sides"]), shown["neutral"]) == (sides, before != after)
-    assert json.loads(json.dumps(shown)) == json.loads(json.dumps(view.compare(first, second)))
+    assert json.loads(json.dumps(shown)) == json.loads(
+        json.dumps(view.compare(first, second))
+    )
     del frames
 
 
@@ -365,8 +408,12 @@ def test_two_companies_are_joined_by_what_they_share() -> None:
     """Not by their symbols and names, nor by what else is one value in each; the code gives the same rows."""
     funcs = jf.connect([quarters])
     with interactive_shell() as shell:
-        shell.push({symbol: funcs.quarters(symbol=symbol) for symbol in ("BVQS", "MCHQ")})
-        shown = HistoryView(funcs, Held()).compare(*(run.number for run in funcs.history.runs))
+        shell.push(
+            {symbol: funcs.quarters(symbol=symbol) for symbol in ("BVQS", "MCHQ")}
+        )
+        shown = HistoryView(funcs, Held()).compare(
+            *(run.number for run in funcs.history.runs)
+        )
         shell.run_cell(shown["code"].replace("jf.diff", "changes = jf.diff"))
         changes = shell.user_ns["changes"]
     names = [
@@ -375,42 +422,66 @@ def test_two_companies_are_joined_by_what_they_share() -> None:
         "Region",
         *(f"Spend ({name})" for name in ("BVQS", "MCHQ", "delta", "percent")),
     ]
-    assert [column["name"] for column in shown["columns"]] == names == [*changes.columns]
+    assert (
+        [column["name"] for column in shown["columns"]] == names == [*changes.columns]
+    )
     joined = [
         ["in both", "FQ1 2021"],
         ["in both", "FQ1 2022"],
         ["only in MCHQ", "FQ2 2022"],
         ["only in BVQS", "FQ2 2021"],
     ]
-    assert [row[:2] for row in shown["rows"]] == joined == changes.iloc[:, :2].to_numpy().tolist()
+    assert (
+        [row[:2] for row in shown["rows"]]
+        == joined
+        == changes.iloc[:, :2].to_numpy().tolist()
+    )
     assert (
         shown["said"]
         == "2 in both, 1 only in MCHQ and 1 only in BVQS, of 3 rows of BVQS and 3 of MCHQ."
     )
-    assert shown["chart"]["x"]["labels"] == ["FQ1 2021", "FQ2 2021", "FQ1 2022", "FQ2 2022"]
+    assert shown["chart"]["x"]["labels"] == [
+        "FQ1 2021",
+        "FQ2 2021",
+        "FQ1 2022",
+        "FQ2 2022",
+    ]
     assert '.drop(columns=["Symbol", "Name"])' in shown["code"]
 
 
-def test_totals_and_lines_are_of_the_same_steps_and_measures(funcs: Any, view: HistoryView) -> None:
+def test_totals_and_lines_are_of_the_same_steps_and_measures(
+    funcs: Any, view: HistoryView
+) -> None:
     """Results of other lengths share their points, each with its own values; single rows are left to the table."""
     shown = view.compare(*pair(funcs, sales(), sales(factor=2.0).iloc[:40]))
     before, after = (line["values"] for line in shown["chart"]["series"])
     assert (len(before), before[0], after[0], after[-1]) == (60, 300.0, 600.0, None)
-    assert shown["totals"]["rows"] == [["South", 12000.0, 8000.0], ["North", 6000.0, 4000.0]]
+    assert shown["totals"]["rows"] == [
+        ["South", 12000.0, 8000.0],
+        ["North", 6000.0, 4000.0],
+    ]
     one = pd.DataFrame({"Low": [3.0], "High": [5.0]})
     shown = view.compare(*pair(funcs, one, one * 2))
     assert (shown["totals"], shown["chart"]) == (None, None)
 
 
-def test_a_run_without_a_result_is_said_to_have_none(funcs: Any, view: HistoryView) -> None:
+def test_a_run_without_a_result_is_said_to_have_none(
+    funcs: Any, view: HistoryView
+) -> None:
     """A run that failed is not called gone, and isn't offered to be run again; its row says why it failed."""
     KEPT.append(funcs.sales())
     with pytest.raises(jf.FuncsError):
         funcs.broken()
     done, failed = numbers(funcs)
     shown = view.compare(done, failed, again=True)
-    assert (shown["said"], shown["gone"]) == (f"Run {failed} failed and gave no result.", [])
-    assert view.compare(failed, failed)["said"] == f"Run {failed} failed and gave no result."
+    assert (shown["said"], shown["gone"]) == (
+        f"Run {failed} failed and gave no result.",
+        [],
+    )
+    assert (
+        view.compare(failed, failed)["said"]
+        == f"Run {failed} failed and gave no result."
+    )
     [row, _] = view.rows(earlier=False)
     assert (row["status"], row["held"], row["rows"]) == ("failed", False, None)
     assert "no stock today" in row["error"]
@@ -459,12 +530,19 @@ def test_runs_of_earlier_kernels_are_below_those_of_this_one(
     [now, then] = view.rows()
     assert [row["number"] for row in view.rows(earlier=False)] == [now["number"]]
     assert "/" in then["number"]
-    assert (then["differs"], then["held"]) == ([{"name": "Factor", "value": "2.0"}], False)
+    assert (then["differs"], then["held"]) == (
+        [{"name": "Factor", "value": "2.0"}],
+        False,
+    )
     assert view.compare(then["number"], now["number"])["gone"] == [then["number"]]
-    assert view.compare(then["number"], now["number"], again=True)["said"].startswith("120 in both")
+    assert view.compare(then["number"], now["number"], again=True)["said"].startswith(
+        "120 in both"
+    )
 
 
-def test_thousands_of_runs_are_listed_in_linear_time(funcs: Any, view: HistoryView) -> None:
+def test_thousands_of_runs_are_listed_in_linear_time(
+    funcs: Any, view: HistoryView
+) -> None:
     """Shows the 200 newest ones."""
     funcs.stock()
     [run] = funcs.history.runs
@@ -482,7 +560,10 @@ def test_thousands_of_runs_are_listed_in_linear_time(funcs: Any, view: HistoryVi
 def test_what_cannot_be_compared_is_said(funcs: Any, view: HistoryView) -> None:
     """The same result, equal results, and runs that aren't there."""
     before, after = numbers(funcs, funcs.sales(), funcs.sales())
-    assert view.compare(before, after)["said"] == "No difference, of 120 rows before and 120 after."
+    assert (
+        view.compare(before, after)["said"]
+        == "No difference, of 120 rows before and 120 after."
+    )
     assert view.compare(after, after)["said"] == "Both runs have the same result."
     with pytest.raises(jf.NotFoundError, match="no run '99999'"):
         view.compare(before, 99_999)

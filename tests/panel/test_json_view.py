@@ -15,16 +15,22 @@ from jupyter_funcs.panel.json_view import JsonTree
 ROWS = [["2024-01-01", 1.50, None], ["2024-01-02", 2, True]]
 
 
-def shown(data: bytes | str, path: tuple[Any, ...] = (), first: int = 0) -> dict[Any, str]:
+def shown(
+    data: bytes | str, path: tuple[Any, ...] = (), first: int = 0
+) -> dict[Any, str]:
     """Return the texts of the children of a node."""
-    node = JsonTree(data if isinstance(data, bytes) else data.encode()).node(path, first)
+    node = JsonTree(data if isinstance(data, bytes) else data.encode()).node(
+        path, first
+    )
     json.dumps(node, allow_nan=False).encode()
     return {each["key"]: each["text"] for each in node["children"]}
 
 
 def test_a_node_tells_of_its_items_and_their_numbers() -> None:
     """Gives types, texts as they came, counts, and which texts are whole."""
-    node = JsonTree(b'{"a": 1.50, "b": [1, "x", null], "c": {"d": {}}, "e": []}').node(())
+    node = JsonTree(b'{"a": 1.50, "b": [1, "x", null], "c": {"d": {}}, "e": []}').node(
+        ()
+    )
     assert (node["type"], node["total"]) == ("object", 4)
     assert [tuple(each.values()) for each in node["children"]] == [
         ("a", "number", "1.50", 0, True),
@@ -48,23 +54,34 @@ def test_items_come_fifty_at_a_time() -> None:
 def test_json_in_a_text_is_opened() -> None:
     """Opens an envelope's body, which holds JSON as a text."""
     data = json.dumps({"body": json.dumps(ROWS)})
-    assert shown(data, ("body",)) == {0: '["2024-01-01", 1.5, null]', 1: '["2024-01-02", 2, true]'}
+    assert shown(data, ("body",)) == {
+        0: '["2024-01-01", 1.5, null]',
+        1: '["2024-01-02", 2, true]',
+    }
     assert shown(data, ("body", 1)) == {0: '"2024-01-02"', 1: "2", 2: "true"}
 
 
 @pytest.mark.parametrize(
     ("data", "texts"),
     [
-        (b'\xef\xbb\xbf{"a": 12345678901234567890123}', {"a": "12345678901234567890123"}),
+        (
+            b'\xef\xbb\xbf{"a": 12345678901234567890123}',
+            {"a": "12345678901234567890123"},
+        ),
         (b'{"a": NaN, "b": [Infinity]}', {"a": "NaN", "b": "[Infinity]"}),
         (b'{"a": 1}\n{"a": 2}', {0: '{"a": 1}', 1: '{"a": 2}'}),
         (rb'{"a": "\ud800", "k\ud800": 1}', {"a": '"\\ud800"', "k\ufffd": "1"}),
         ('{"a": "\u202e\x7f"}', {"a": '"\\u202e\\u007f"'}),
         (b"7", {}),
-        (b'{"a": "' + b"x" * 1000 + b'"}', {"a": '"' + "x" * 400 + '"… 1,000 characters'}),
+        (
+            b'{"a": "' + b"x" * 1000 + b'"}',
+            {"a": '"' + "x" * 400 + '"… 1,000 characters'},
+        ),
     ],
 )
-def test_what_services_send_is_shown_as_it_came(data: bytes | str, texts: dict[Any, str]) -> None:
+def test_what_services_send_is_shown_as_it_came(
+    data: bytes | str, texts: dict[Any, str]
+) -> None:
     """Keeps digits and constants, and shows invisible characters as escapes."""
     assert shown(data) == texts
 
@@ -78,7 +95,9 @@ def test_what_is_not_json_is_said(data: bytes) -> None:
         JsonTree(data).node(())
 
 
-@pytest.mark.parametrize("path", [("b",), (0,), ("a", 5), ("a", "x"), ("a", 0, 0), ("a",) * 200])
+@pytest.mark.parametrize(
+    "path", [("b",), (0,), ("a", 5), ("a", "x"), ("a", 0, 0), ("a",) * 200]
+)
 def test_a_place_that_is_not_there_is_refused(path: tuple[Any, ...]) -> None:
     """Refuses keys and numbers that the reply has not."""
     with pytest.raises(ArgumentError):
@@ -89,7 +108,10 @@ REPLY = json.dumps(
     {
         "error": None,
         "body": json.dumps(
-            [{"Date": "2024-01-01", "Größe": 1.5, "Sum": [1, [2, "mid-WEST"]]}, {"Ünit": True}]
+            [
+                {"Date": "2024-01-01", "Größe": 1.5, "Sum": [1, [2, "mid-WEST"]]},
+                {"Ünit": True},
+            ]
         ),
     }
 ).encode()
@@ -110,7 +132,9 @@ REPLY = json.dumps(
         ("zzz", []),
     ],
 )
-def test_a_text_is_found_in_keys_and_values_in_any_case(text: str, hits: list[list[int]]) -> None:
+def test_a_text_is_found_in_keys_and_values_in_any_case(
+    text: str, hits: list[list[int]]
+) -> None:
     """Gives the places on the way to each, also within JSON that stands in a text; a place leads to what it names."""
     tree = JsonTree(REPLY)
     assert tree.find(text) == {"hits": hits, "more": False, "all": True}
@@ -125,15 +149,24 @@ def test_a_text_is_found_in_keys_and_values_in_any_case(text: str, hits: list[li
 @pytest.mark.parametrize(
     ("data", "found"),
     [
-        (b'{"a": NaN, "b": [Infinity]}', {"hits": [[1, 0]], "more": False, "all": True}),
-        (rb'{"a": "\ud800 infinity", "k\ud800": 1}', {"hits": [[0]], "more": False, "all": True}),
+        (
+            b'{"a": NaN, "b": [Infinity]}',
+            {"hits": [[1, 0]], "more": False, "all": True},
+        ),
+        (
+            rb'{"a": "\ud800 infinity", "k\ud800": 1}',
+            {"hits": [[0]], "more": False, "all": True},
+        ),
         (b'{"a": 1}\n{"infinity": 2}', {"hits": [[1, 0]], "more": False, "all": True}),
         (b'"infinity"', {"hits": [[]], "more": False, "all": True}),
         (
             b"[" + b'"infinity",' * 1_000 + b"1]",
             {"hits": [[at] for at in range(500)], "more": True, "all": True},
         ),
-        (b"[" * 99 + b'"infinity"' + b"]" * 99, {"hits": [[0] * 99], "more": False, "all": True}),
+        (
+            b"[" * 99 + b'"infinity"' + b"]" * 99,
+            {"hits": [[0] * 99], "more": False, "all": True},
+        ),
     ],
 )
 def test_any_reply_is_searched_in_bounds(data: bytes, found: dict[str, Any]) -> None:
@@ -144,7 +177,11 @@ def test_any_reply_is_searched_in_bounds(data: bytes, found: dict[str, Any]) -> 
 def test_a_search_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gives what it has found when its time is over, and says that there may be more."""
     monkeypatch.setattr(json_view, "_PATIENCE", 0.0)
-    assert JsonTree(b'[{"a": 1}]').find("a") == {"hits": [], "more": False, "all": False}
+    assert JsonTree(b'[{"a": 1}]').find("a") == {
+        "hits": [],
+        "more": False,
+        "all": False,
+    }
 
 
 @pytest.mark.slow
@@ -162,7 +199,8 @@ def test_a_level_is_small_whatever_the_reply_holds(data: bytes) -> None:
 def test_a_long_reply_takes_a_fraction_of_its_values_in_memory() -> None:
     """Reads 6 MB by the level: all its values at once would take several times that."""
     rows = [
-        {"Date": "2024-01-01", "Spend": at / 7, "Note": "x" * 60, "n": None} for at in range(50_000)
+        {"Date": "2024-01-01", "Spend": at / 7, "Note": "x" * 60, "n": None}
+        for at in range(50_000)
     ]
     data = json.dumps({"rows": rows}).encode()
     tracemalloc.start()

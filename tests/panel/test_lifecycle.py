@@ -46,7 +46,11 @@ class Service(httpx.BaseTransport):
     def __init__(self, *listing: Any) -> None:
         self.listing: list[Any] | httpx.Response = list(listing)
         self.runs = lambda: httpx.Response(200, json=[{"a": 1}])
-        self.lists, self.goes, self.panels = threading.Event(), threading.Event(), list[Panel]()
+        self.lists, self.goes, self.panels = (
+            threading.Event(),
+            threading.Event(),
+            list[Panel](),
+        )
         self.open_gates()
 
     def open_gates(self) -> None:
@@ -105,13 +109,17 @@ def test_refresh_says_what_changed_and_keeps_the_form(service: Service) -> None:
     page.run()
 
 
-def test_a_function_that_vanished_is_said_and_keeps_its_values(service: Service) -> None:
+def test_a_function_that_vanished_is_said_and_keeps_its_values(
+    service: Service,
+) -> None:
     """The form stays as it is, with words that the function is gone; when it is listed again the words go."""
     page = service.page("F", a="1")
     service.listing = [G]
     assert "1 removed (F)" in page.ask("refresh")["said"]
     [said] = page.state("_values")["advice"]
-    assert said.startswith("This function is no longer in your catalog. What you entered is kept;")
+    assert said.startswith(
+        "This function is no longer in your catalog. What you entered is kept;"
+    )
     assert page.args == {"a": "1"}
     page.ask("choose", function="g")
     service.listing = [F, G]
@@ -178,7 +186,11 @@ def test_the_end_of_a_token_is_said_when_it_is_near(
     page = Page(session.panel())
     assert page.state("_service")["tokenEnds"] == ""
     go.set()
-    wait_until(lambda: page.state("_service")["account"] == ("" if seconds is None else "<ada>"))
+    wait_until(
+        lambda: (
+            page.state("_service")["account"] == ("" if seconds is None else "<ada>")
+        )
+    )
     assert page.state("_service")["tokenEnds"] == said
     page.panel.close()
 
@@ -191,14 +203,20 @@ def test_a_run_makes_its_function_a_recent_one(service: Service) -> None:
     page = service.page("G")
     page.run()
     sections = page.ask("functions", query="", **{"from": 0})["sections"]
-    assert [each["name"] for section in sections for each in section["functions"]] == ["G", "F"]
+    assert [each["name"] for section in sections for each in section["functions"]] == [
+        "G",
+        "F",
+    ]
     page.panel.close()
     gc.collect()
     again = Page(page.panel._state.session.panel())
     [recent] = again.state("_view")["start"]["recent"]
     assert (recent["function"], recent["rows"], recent["held"]) == ("G", 1, True)
     assert "error" not in again.ask("open", number=recent["number"])
-    assert again.state("_run")["result"]["summary"] == f"1 row × 1 column · run {recent['number']}"
+    assert (
+        again.state("_run")["result"]["summary"]
+        == f"1 row × 1 column · run {recent['number']}"
+    )
     again.panel.close()
 
 
@@ -212,7 +230,10 @@ def test_cancel_and_run_again(service: Service) -> None:
     with pytest.raises(jf.RunCancelledError):
         page.panel.result(60)
     wait_until(lambda: state(page.panel)["state"] == "cancelled")
-    assert state(page.panel)["error"]["what"] == "Cancelled. The service may still finish the run."
+    assert (
+        state(page.panel)["error"]["what"]
+        == "Cancelled. The service may still finish the run."
+    )
     assert frame_of(page.panel) is None
     page.panel.run()
     page.panel.run()
@@ -230,17 +251,25 @@ def test_a_run_of_another_function_is_named_and_keeps_run_from_being_pressed(
     service.goes.clear()
     job = page.panel.run()
     page.ask("choose", function="g")
-    assert (state(page.panel)["state"], state(page.panel)["running"]["name"]) == ("running", "F")
+    assert (state(page.panel)["state"], state(page.panel)["running"]["name"]) == (
+        "running",
+        "F",
+    )
     page.ask("run", seq=1, values={}, confirmed=False)
     assert state(page.panel)["number"] == 1
     service.goes.set()
     job.result(60)
     wait_until(lambda: state(page.panel)["state"] == "form")
     page.ask("choose", function="f")
-    assert (state(page.panel)["state"], state(page.panel)["result"]["number"]) == ("done", 1)
+    assert (state(page.panel)["state"], state(page.panel)["result"]["number"]) == (
+        "done",
+        1,
+    )
 
 
-def test_a_result_of_other_values_is_marked_and_stays_after_a_failure(service: Service) -> None:
+def test_a_result_of_other_values_is_marked_and_stays_after_a_failure(
+    service: Service,
+) -> None:
     """The form may change while its run goes on; a run that fails says why and keeps the result before."""
     page = service.page("F", a="x")
     assert page.panel.form is not None
@@ -252,7 +281,9 @@ def test_a_result_of_other_values_is_marked_and_stays_after_a_failure(service: S
     wait_until(lambda: page.state("_values")["changed"])
     page.panel.form["a"] = "x"
     wait_until(lambda: not page.state("_values")["changed"])
-    service.runs = lambda: httpx.Response(200, json={"error": "it <failed>", "body": None})
+    service.runs = lambda: httpx.Response(
+        200, json={"error": "it <failed>", "body": None}
+    )
     page.panel.run()
     with pytest.raises(jf.FunctionError):
         page.panel.result(60)
@@ -271,11 +302,16 @@ def test_a_run_without_a_result_is_not_opened(service: Service) -> None:
         page.panel.result(60)
     page.ask("clear")
     number = page.ask("history")["rows"][0]["number"]
-    assert page.ask("open", number=number)["error"][0] == f"Run {number} failed and gave no result."
+    assert (
+        page.ask("open", number=number)["error"][0]
+        == f"Run {number} failed and gave no result."
+    )
     assert (page.args, state(page.panel)["result"]) == ({"a": "x"}, None)
 
 
-@pytest.mark.parametrize("sent", ["yoyo", ["QoQ", "yoyo"], {"each": ["yoyo", "x"]}], ids=str)
+@pytest.mark.parametrize(
+    "sent", ["yoyo", ["QoQ", "yoyo"], {"each": ["yoyo", "x"]}], ids=str
+)
 def test_a_refusal_comes_with_what_would_fix_it(service: Service, sent: Any) -> None:
     """The banner offers the option nearest to a value that the service names, also of several that the field has."""
     params = [{"name": "g", "description": "A list. Options are 'YoY', 'QoQ'."}]
@@ -307,16 +343,27 @@ def test_a_press_on_its_way_is_waited_for(
     service.runs = lambda: httpx.Response(200, json=[{"a": 2}])
     page.panel._receive(
         None,
-        {"v": 1, "id": 9, "kind": "run", "seq": 2, "values": {"a": "2"}, "confirmed": False},
+        {
+            "v": 1,
+            "id": 9,
+            "kind": "run",
+            "seq": 2,
+            "values": {"a": "2"},
+            "confirmed": False,
+        },
         [],
     )
     assert list(page.panel.result(60)["a"]) == [2]
 
 
 @pytest.mark.slow
-def test_a_sweep_shows_what_failed_and_asks_about_very_many_runs(funcs: Session) -> None:
+def test_a_sweep_shows_what_failed_and_asks_about_very_many_runs(
+    funcs: Session,
+) -> None:
     """Failed runs are listed with their reasons; where all fail, the result before stays; many runs are asked about."""
-    page = Page(funcs["Get Panel Daily"].with_options(most_runs=2).panel(PanelName=PANEL))
+    page = Page(
+        funcs["Get Panel Daily"].with_options(most_runs=2).panel(PanelName=PANEL)
+    )
     each = {"PanelName": PANEL, "Symbol": {"each": [SYMBOL, "NOPE US EQUITY"]}}
     assert page.ask("run", seq=1, values=each, confirmed=False)["asks"] == ""
     with pytest.warns(UserWarning, match="1 of 2 runs"):  # where a program takes it
@@ -334,13 +381,17 @@ def test_a_sweep_shows_what_failed_and_asks_about_very_many_runs(funcs: Session)
         in page.ask("run", seq=3, values=each, confirmed=False)["asks"]
     )
     assert page.panel.form is not None
-    assert page.panel.form["Symbol"] == Each((SYMBOL, "BVQS US EQUITY", "CLQM US EQUITY"))
+    assert page.panel.form["Symbol"] == Each(
+        (SYMBOL, "BVQS US EQUITY", "CLQM US EQUITY")
+    )
     assert page.ask("run", seq=4, values=each, confirmed=True)["asks"] == ""
     assert len(page.panel.result(60)["Symbol"].unique()) == 3
     page.panel.close()
 
 
-def test_many_values_are_sent_when_they_change_and_not_with_each_key(service: Service) -> None:
+def test_many_values_are_sent_when_they_change_and_not_with_each_key(
+    service: Service,
+) -> None:
     """Of 10,000 the page reads all; what is sent for a change of another field, or a reload, is short or whole."""
     page = service.page("F")
     each = {"each": [str(at) for at in range(10_000)]}
@@ -372,7 +423,9 @@ def code_of(page: Page, number: int) -> str:
     return str(page.ask("table_code", run=number, query={})["code"])
 
 
-def test_a_renamed_variable_is_named_everywhere(shell: InteractiveShell, service: Service) -> None:
+def test_a_renamed_variable_is_named_everywhere(
+    shell: InteractiveShell, service: Service
+) -> None:
     """The result, the table's code and the saved output name the new one; the old one is gone from the notebook."""
     page = service.page("F")
     number = page.run()
@@ -442,13 +495,18 @@ def test_a_variable_that_a_person_took_back_is_not_named(
     assert code_of(page, number).startswith("df = panel.result()")
     assert "<code>f</code>" not in page.panel._state.still_html()
     again = page.ask("rename", name="f", replace=False)  # the offer to assign it again
-    assert (again["variable"], again["exists"]) == (("", True) if "5" in code else ("f", False))
+    assert (again["variable"], again["exists"]) == (
+        ("", True) if "5" in code else ("f", False)
+    )
     assert (shell.user_ns["f"] is page.panel.result()) is not again["exists"]
     assert state(page.panel)["result"]["lost"] == "f" * again["exists"]
     page.run()
     assert state(page.panel)["result"]["variable"] == ("f_2" if "5" in code else "f")
     page.panel.close()
-    assert page.panel._state.look_at_variables not in shell.events.callbacks["post_run_cell"]
+    assert (
+        page.panel._state.look_at_variables
+        not in shell.events.callbacks["post_run_cell"]
+    )
 
 
 @pytest.mark.parametrize("code", ["f['a'] = 0", "f['more'] = 1"])
@@ -470,12 +528,17 @@ def test_a_variable_that_a_cell_changed_falsifies_nothing(
     shell.run_cell(code)
     wait_until(lambda: state(page.panel)["result"]["lost"] == "f")
     said = "f was changed in the notebook; the panel shows the reply."
-    assert (state(page.panel)["result"]["variable"], state(page.panel)["result"]["note"]) == (
+    assert (
+        state(page.panel)["result"]["variable"],
+        state(page.panel)["result"]["note"],
+    ) == (
         "",
         said,
     )
     assert page.ask("save", run=number, **file, name="after")["said"]
-    assert (tmp_path / "after.csv").read_bytes() == (tmp_path / "before.csv").read_bytes()
+    assert (tmp_path / "after.csv").read_bytes() == (
+        tmp_path / "before.csv"
+    ).read_bytes()
     assert code_of(page, number).startswith("df = panel.result()")
     pd.testing.assert_frame_equal(page.panel.result(), came)
     kept = page.panel._state.still_html()
@@ -526,7 +589,9 @@ def test_a_cell_that_is_run_again_closes_its_earlier_panels(
     """But not one that another cell shows, nor one of another cell."""
 
     def in_cell(name: str, execution: int) -> None:
-        monkeypatch.setattr(notebook, "this_cell", lambda: notebook.Cell(name, execution))
+        monkeypatch.setattr(
+            notebook, "this_cell", lambda: notebook.Cell(name, execution)
+        )
 
     session = service.connect()
     in_cell("here", 1)
@@ -565,7 +630,9 @@ def test_the_saved_output_is_a_page_without_script_or_token(funcs: Session) -> N
     assert not re.search(r"\bon\w+=|javascript:|data-jf", html)
     bundles = [page.panel._repr_mimebundle_()[0], {"text/html": html}]
     outputs = [nbformat.v4.new_output("display_data", bundle) for bundle in bundles]
-    saved = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("panel", outputs=outputs)])
+    saved = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell("panel", outputs=outputs)]
+    )
     body, _ = HTMLExporter().from_notebook_node(saved)
     for text in ("1,826 rows × 7 columns", "<svg", PANEL):
         assert text in body
@@ -586,7 +653,14 @@ def test_markup_is_text_in_the_saved_output(answering: Callable[..., Session]) -
 
     session = answering(answer)
     page = Page(session.panel(bad, a=bad))
-    page.ask("chart", run=page.run(a=bad), wish={"colour": bad}, low=None, high=None, query={})
+    page.ask(
+        "chart",
+        run=page.run(a=bad),
+        wish={"colour": bad},
+        low=None,
+        high=None,
+        query={},
+    )
     html = page.panel._state.still_html()
     assert "<svg" in html
     assert "&lt;script&gt;" in html

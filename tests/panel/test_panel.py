@@ -50,19 +50,31 @@ def test_a_run_shows_the_frame_of_the_call(page: Page, funcs: Session) -> None:
     pd.testing.assert_frame_equal(page.panel.result(60), frame)
     run = page.state("_run")
     assert run["state"] == "done"
-    assert run["result"]["summary"].startswith(f"{len(frame):,} rows × {frame.shape[1]} columns · ")
+    assert run["result"]["summary"].startswith(
+        f"{len(frame):,} rows × {frame.shape[1]} columns · "
+    )
     highest = frame.sort_values("Spend", ascending=False).head(3)
     at = list(frame.columns).index("Spend")
     query = {"sort": [{"at": at, "descending": True}]}
-    rows = page.ask("rows", run=number, columns=[at], query=query, **{"from": 0, "to": 3})["rows"]
+    rows = page.ask(
+        "rows", run=number, columns=[at], query=query, **{"from": 0, "to": 3}
+    )["rows"]
     assert rows == [[f"{value:,.2f}"] for value in highest["Spend"]]
     for window in ({"from": 0, "to": 5_000}, {"from": 9, "to": 5}):
         assert (
             "at most 1,000 rows"
-            in page.ask("rows", run=number, columns=[at], query=query, **window)["error"][0]
+            in page.ask("rows", run=number, columns=[at], query=query, **window)[
+                "error"
+            ][0]
         )
     saved = page.ask(
-        "save", run=number, format="csv", name="x.csv", replace=False, filtered=query, download=True
+        "save",
+        run=number,
+        format="csv",
+        name="x.csv",
+        replace=False,
+        filtered=query,
+        download=True,
     )
     read = pd.read_csv(io.BytesIO(base64.b64decode(saved["data"])))
     assert list(read["Spend"].head(3)) == pytest.approx(
@@ -117,9 +129,15 @@ def test_what_changes_nothing_publishes_nothing(
     number = page.run(**DAILY)
     settle(page)
     published: list[str] = []
-    monkeypatch.setattr(page.panel, "_publish", lambda: published.append(page.panel._state.tab))
+    monkeypatch.setattr(
+        page.panel, "_publish", lambda: published.append(page.panel._state.tab)
+    )
     window = {"run": number, "columns": [0], "query": {}, "from": 0, "to": 5}
-    for kind, fields in (("rows", window), ("hello", {}), ("functions", {"query": "fq"})):
+    for kind, fields in (
+        ("rows", window),
+        ("hello", {}),
+        ("functions", {"query": "fq"}),
+    ):
         assert "error" not in page.ask(kind, **fields)
     assert published == []
     page.ask("json", run=number, path=[], tab="json", **{"from": 0})
@@ -139,7 +157,9 @@ def test_a_result_is_sent_once(page: Page) -> None:
     assert [json.loads(text)["result"]["number"] for text in results] == [2]
 
 
-def test_another_function_takes_three_messages(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_function_takes_three_messages(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Writes all that a request changes at once: the request, its reply and one update; carried values ask nothing."""
     monkeypatch.setattr(form_view, "_PAUSE", 0.0)
 
@@ -178,9 +198,16 @@ def test_the_value_that_was_entered_last_counts_in_every_function(page: Page) ->
     choose("get_panel_daily", Symbol="BVQS US EQUITY", PoPGrowth="Yes")
     choose("get_panels")
     args = choose("get_panel_fq")
-    assert args == {"Symbol": "BVQS US EQUITY", "PeriodToDate": "Yes", "PoPGrowth": "Yes"}
+    assert args == {
+        "Symbol": "BVQS US EQUITY",
+        "PeriodToDate": "Yes",
+        "PoPGrowth": "Yes",
+    }
     fields = page.state("_values")["fields"]
-    assert [name for name in args if fields[name].get("carried")] == ["Symbol", "PoPGrowth"]
+    assert [name for name in args if fields[name].get("carried")] == [
+        "Symbol",
+        "PoPGrowth",
+    ]
     assert choose("get_panel_daily") == {"Symbol": "BVQS US EQUITY", "PoPGrowth": "Yes"}
     assert "carried" not in page.state("_values")["fields"]["Symbol"]  # its own
     both = ["KORD US EQUITY", "MCHQ US EQUITY"]
@@ -194,7 +221,9 @@ def test_the_value_that_was_entered_last_counts_in_every_function(page: Page) ->
 
 def test_a_form_says_whether_its_cell_names_it(funcs: Session) -> None:
     """By its values and in whatever words; a cell that names nothing names no form, and only the magic has a line."""
-    page = Page(funcs.panel("Get Panel Daily", Symbol=["BVQS US EQUITY", "NVRA US EQUITY"]))
+    page = Page(
+        funcs.panel("Get Panel Daily", Symbol=["BVQS US EQUITY", "NVRA US EQUITY"])
+    )
 
     def told() -> tuple[bool, bool, str]:
         values = page.state("_values")
@@ -207,7 +236,9 @@ def test_a_form_says_whether_its_cell_names_it(funcs: Session) -> None:
     assert told() == (True, True, line)
     page.ask("set", seq=2, field="PanelName", value=None)
     assert not told()[1]
-    page.ask("set", seq=3, field="Symbol", value={"each": [f"S{at}" for at in range(1_000)]})
+    page.ask(
+        "set", seq=3, field="Symbol", value={"each": [f"S{at}" for at in range(1_000)]}
+    )
     assert told() == (True, True, "")  # too long for a cell
     page.ask("choose", function="get_panels")
     assert told() == (True, True, "get_panels")  # the cell names another function
@@ -226,7 +257,9 @@ def test_a_new_status_of_the_service_goes_alone(page: Page) -> None:
         sent.clear()
         header.status = dataclasses.replace(header.status, user="someone else")
         page.panel._publish()
-        return [sorted(message["state"]) for message in sent], page.state("_service")["account"]
+        return [sorted(message["state"]) for message in sent], page.state("_service")[
+            "account"
+        ]
 
     assert background.run(change()) == ([["_service"]], "someone else")
 
@@ -249,11 +282,17 @@ def test_of_two_runs_the_last_is_shown_and_both_are_compared(page: Page) -> None
     number = page.run(**DAILY)
     assert page.run(PoPGrowth="Yes") == number + 1
     said = page.ask("rows", run=number, columns=[0], query={}, **{"from": 0, "to": 1})
-    assert said["error"] == ["This result is no longer shown: another run has ended since."]
+    assert said["error"] == [
+        "This result is no longer shown: another run has ended since."
+    ]
     rows = page.ask("history")["rows"]
     assert rows[0]["differs"] == [{"name": "PoP Growth", "value": "Yes"}]
     compared = page.ask(
-        "compare", before=rows[1]["number"], after=rows[0]["number"], again=False, **{"from": 0}
+        "compare",
+        before=rows[1]["number"],
+        after=rows[0]["number"],
+        again=False,
+        **{"from": 0},
     )
     assert [each["name"] for each in compared["args"]] == ["PoP Growth"]
 
@@ -294,7 +333,8 @@ def test_a_file_is_saved_beside_the_notebook_only(
     }
     for name in ELSEWHERE:
         assert (
-            "not a file name without a folder" in page.ask("save", name=name, **fields)["error"][0]
+            "not a file name without a folder"
+            in page.ask("save", name=name, **fields)["error"][0]
         ), name
     assert "too long" in page.ask("save", name="x" * 300, **fields)["error"][0]
     (inside / "link.csv").symlink_to(outside)
@@ -330,7 +370,9 @@ def test_a_file_is_saved_beside_the_notebook_only(
     assert not outside.exists()
 
 
-def test_a_visitor_touches_no_file_variable_or_preset(funcs: Session, tmp_path: Path) -> None:
+def test_a_visitor_touches_no_file_variable_or_preset(
+    funcs: Session, tmp_path: Path
+) -> None:
     """Refuses, where the page is not trusted, what reaches beyond the form."""
     page = Page(Panel(funcs, funcs["Get Panels"], trusted=False))
     number = page.run()
@@ -354,7 +396,8 @@ def test_a_visitor_touches_no_file_variable_or_preset(funcs: Session, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "content", [None, 3, [], "run", {"kind": "run"}, {"v": 1, "id": "x", "kind": "hello"}]
+    "content",
+    [None, 3, [], "run", {"kind": "run"}, {"v": 1, "id": "x", "kind": "hello"}],
 )
 def test_what_is_no_request_is_answered_in_words(page: Page, content: object) -> None:
     """Survives anything that a page may send."""

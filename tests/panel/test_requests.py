@@ -34,7 +34,11 @@ def test_a_request_is_read_into_its_structure() -> None:
     assert (kind.method, fields["run"]) == ("page", 3)
     assert (fields["first"], fields["end"], fields["query"].find) == (0, 99, "q")
     assert fields["query"].sort == [requests.Sort(1, descending=True)]
-    kinds = [requests.Range(0, "1", ""), requests.OneOf(1, ["a", None]), requests.Contains(2, "x")]
+    kinds = [
+        requests.Range(0, "1", ""),
+        requests.OneOf(1, ["a", None]),
+        requests.Contains(2, "x"),
+    ]
     assert fields["query"].filters == kinds
 
 
@@ -69,14 +73,26 @@ def test_values_of_fields_are_read_as_they_are_typed() -> None:
             ),
             "<= 8",
         ),
-        (_sent("set", seq=1, field="a", value={"each": ["x"], "more": 1}), "unknown field `more`"),
+        (
+            _sent("set", seq=1, field="a", value={"each": ["x"], "more": 1}),
+            "unknown field `more`",
+        ),
         (_sent("set", seq=1, field="a", value=3.5), "request set"),
         (_sent("set", seq=1, field="a", value=["x", None]), "request set"),
         (_sent("set", seq=1, field="a", value={"each": [1]}), "request set"),
         (_sent("set", seq=1, field="a", value=True), "request set"),
-        (_sent("chart", run=1, wish={}, low=float("nan"), high=None, query={}), "request chart"),
-        (_sent("chart", run=1, wish={}, low=float("inf"), high=None, query={}), "request chart"),
-        (_sent("chart", run=1, wish={"kind": "pie"}, low=None, high=None, query={}), "pie"),
+        (
+            _sent("chart", run=1, wish={}, low=float("nan"), high=None, query={}),
+            "request chart",
+        ),
+        (
+            _sent("chart", run=1, wish={}, low=float("inf"), high=None, query={}),
+            "request chart",
+        ),
+        (
+            _sent("chart", run=1, wish={"kind": "pie"}, low=None, high=None, query={}),
+            "pie",
+        ),
         (_sent("json", run=1, path=["x"] * 1_001, **{"from": 0}), "length <= 1000"),
         (_sent("json", run=1, path=[-1], **{"from": 0}), "request json"),
         (_sent("hello") | {"id": True}, "request hello"),
@@ -106,7 +122,9 @@ def test_anything_else_is_refused_in_words(sent: Any, said: str) -> None:
 
 
 ENVELOPE = {"v", "id", "kind", "tab"}
-PROTOCOL = (Path(requests.__file__).parent / "front/src/core/protocol.ts").read_text("utf-8")
+PROTOCOL = (Path(requests.__file__).parent / "front/src/core/protocol.ts").read_text(
+    "utf-8"
+)
 DECLARED = re.findall(
     r"^  (\w+): \{\s+in: (?:Nothing|\{([^{}]*)\})",
     PROTOCOL.partition("export interface Requests {")[2].partition("\n}\n")[0],
@@ -119,8 +137,12 @@ def test_the_protocol_declares_every_request_and_no_other() -> None:
     assert sorted(kind for kind, _ in DECLARED) == sorted(requests.KINDS)
 
 
-@pytest.mark.parametrize(("kind", "declared"), DECLARED, ids=[kind for kind, _ in DECLARED])
-def test_a_request_has_the_fields_that_the_protocol_declares(kind: str, declared: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "declared"), DECLARED, ids=[kind for kind, _ in DECLARED]
+)
+def test_a_request_has_the_fields_that_the_protocol_declares(
+    kind: str, declared: str
+) -> None:
     """The parameters of the method that answers it, as they are sent; one with a default may be the kernel's own."""
     fields = [
         field

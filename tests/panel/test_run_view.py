@@ -78,13 +78,19 @@ ALL = {"PanelName": PANEL, "Symbol": {"each": SYMBOLS}}
 
 
 @pytest.mark.parametrize("cache", [True, False])
-def test_only_the_runs_that_failed_are_asked_again(page: Page, faulty: Faulty, cache: bool) -> None:
+def test_only_the_runs_that_failed_are_asked_again(
+    page: Page, faulty: Faulty, cache: bool
+) -> None:
     """Takes the others from what is held, with and without a cache, and whatever the form holds by now."""
     page.panel._state.enter(page.panel._state.session[DAILY].with_options(cache=cache))
     faulty.broken = {SYMBOLS[1]}
     first = swept(page, "run", seq=1, values=ALL, confirmed=False)
     partial = page.state("_run")["partial"]
-    assert (partial["failed"], partial["of"], partial["rows"][0]["label"]) == (1, 3, SYMBOLS[1])
+    assert (partial["failed"], partial["of"], partial["rows"][0]["label"]) == (
+        1,
+        3,
+        SYMBOLS[1],
+    )
     assert page.state("_run")["warnings"] == []  # it is said once
     page.ask("set", seq=2, field="Symbol", value=SYMBOLS[0])
     faulty.broken, faulty.asked = set(), []
@@ -103,12 +109,20 @@ def test_what_fails_again_stays_in_the_list(page: Page, faulty: Faulty) -> None:
     swept(page, "run", seq=1, values=ALL, confirmed=False)
     assert "2 failed" in page.ask("retry_failed", rows=[2])["error"][0]
     one, other = SYMBOLS[1:2], SYMBOLS[2:]
-    for rows, asked, broken in (([], one + other, one + other), ([0], one, other), ([], other, [])):
+    for rows, asked, broken in (
+        ([], one + other, one + other),
+        ([0], one, other),
+        ([], other, []),
+    ):
         faulty.broken, faulty.asked = set(broken), []
         swept(page, "retry_failed", rows=rows)
         assert sorted(faulty.asked) == asked
         partial = page.state("_run")["partial"]
-        assert [row["label"] for row in partial["rows"]] == broken if broken else partial is None
+        assert (
+            [row["label"] for row in partial["rows"]] == broken
+            if broken
+            else partial is None
+        )
 
 
 @pytest.mark.slow
@@ -139,7 +153,10 @@ def test_what_a_cancelled_sweep_has_done_can_be_shown(
     assert len(swept(page, "so_far")) == len(frame)
     faulty.held, faulty.asked = set(), []
     frame = swept(page, "retry_failed", rows=[])
-    assert (list(frame["Symbol"].unique()), sorted(faulty.asked)) == (SYMBOLS, SYMBOLS[1:])
+    assert (list(frame["Symbol"].unique()), sorted(faulty.asked)) == (
+        SYMBOLS,
+        SYMBOLS[1:],
+    )
 
 
 def test_a_function_of_this_process_that_fails_shows_where() -> None:
@@ -171,13 +188,19 @@ def test_what_a_saved_notebook_says_is_where_to_connect(page: Page) -> None:
 @pytest.fixture
 def listing(answering: Callable[..., Session]) -> Session:
     params = [{"name": "PanelName"}, {"name": "Symbol"}]
-    return answering(lambda _: httpx.Response(200, json=[{"name": DAILY, "params": params}]))
+    return answering(
+        lambda _: httpx.Response(200, json=[{"name": DAILY, "params": params}])
+    )
 
 
-def code_of(session: Session, variable: str, where: str = "", **values: Any) -> dict[str, Any]:
+def code_of(
+    session: Session, variable: str, where: str = "", **values: Any
+) -> dict[str, Any]:
     function = session[DAILY]
     form = function.form(**values)
-    return {each["name"]: each for each in snippets.blocks(function, form, where, variable)}
+    return {
+        each["name"]: each for each in snippets.blocks(function, form, where, variable)
+    }
 
 
 def test_rows_that_are_missing_are_said_in_the_panel_and_in_the_cell(
@@ -221,7 +244,9 @@ def test_the_magic_of_a_run_says_where_it_works(
 def test_the_code_of_a_run_names_the_variable_of_the_panel(listing: Session) -> None:
     """Assigns to the panel's variable in the magic and in Python; a token is nowhere."""
     code = code_of(listing, "panel_daily", PanelName=PANEL, Symbol="</pre><img src=x>")
-    assert code["magic"]["code"].startswith("panel_daily = %funcs call get_panel_daily ")
+    assert code["magic"]["code"].startswith(
+        "panel_daily = %funcs call get_panel_daily "
+    )
     assert code["python"]["code"].endswith(
         f"panel_daily = funcs.get_panel_daily(\n    PanelName={PANEL!r},\n    Symbol='</pre><img src=x>',\n)"
     )
@@ -229,16 +254,24 @@ def test_the_code_of_a_run_names_the_variable_of_the_panel(listing: Session) -> 
     assert "a-token-of-the-tests" not in str(code)
     lines = code_of(listing, "x", Symbol="a\nb")["magic"]["code"]
     assert lines.startswith("%%funcs call get_panel_daily -o x\n")
-    assert "Symbol=mine" in code_of(listing, "x", Symbol=Variable("mine"))["python"]["code"]
     assert (
-        "print" not in code_of(listing, "x", Symbol=Variable("x) or print('y'"))["python"]["code"]
+        "Symbol=mine"
+        in code_of(listing, "x", Symbol=Variable("mine"))["python"]["code"]
+    )
+    assert (
+        "print"
+        not in code_of(listing, "x", Symbol=Variable("x) or print('y'"))["python"][
+            "code"
+        ]
     )
 
 
 def test_the_code_of_a_sweep_is_a_sweep_and_its_first_request(listing: Session) -> None:
     """Says of curl that it is one of the runs; very many values are not written out."""
     code = code_of(listing, "df", Symbol=Each(("A", "B")))
-    assert code["magic"]["code"] == 'df = %funcs sweep get_panel_daily Symbol=["A", "B"]'
+    assert (
+        code["magic"]["code"] == 'df = %funcs sweep get_panel_daily Symbol=["A", "B"]'
+    )
     assert "the first of the runs" in code["curl"]["note"]
     many = code_of(listing, "df", Symbol=Each(tuple(map(str, range(1_001)))))
     assert many["python"]["code"].startswith("# 1,001 values are too many")

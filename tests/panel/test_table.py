@@ -34,9 +34,29 @@ WORDS = [
     "née",
     "x\ty",
 ]
-DAYS = [pd.Timestamp("2024-01-31"), pd.Timestamp("2024-02-01"), pd.Timestamp("2025-12-31")]
-TIMES = [*DAYS, pd.Timestamp("2024-01-31 14:30"), pd.Timestamp("2024-01-31 23:59:59.999999")]
-MIXED = [1, "1", "b", 2.5, True, [1, 2], {"a": None}, b"x", Decimal(3), dt.date(2024, 1, 1), (1,)]
+DAYS = [
+    pd.Timestamp("2024-01-31"),
+    pd.Timestamp("2024-02-01"),
+    pd.Timestamp("2025-12-31"),
+]
+TIMES = [
+    *DAYS,
+    pd.Timestamp("2024-01-31 14:30"),
+    pd.Timestamp("2024-01-31 23:59:59.999999"),
+]
+MIXED = [
+    1,
+    "1",
+    "b",
+    2.5,
+    True,
+    [1, 2],
+    {"a": None},
+    b"x",
+    Decimal(3),
+    dt.date(2024, 1, 1),
+    (1,),
+]
 NUMBERS = [1.5, 2.25, -3.0, 0.0, -0.0, INF, -INF, 869393.8712, 1e300, 12.0]
 
 # By kind: values to draw from, and how they become a column.
@@ -69,12 +89,31 @@ KINDS: dict[str, tuple[list[Any], Any]] = {
     "arrow large text": (WORDS, "large_string[pyarrow]"),
     "arrow day": ([dt.date(2024, 1, 31), dt.date(2023, 5, 6)], "date32[pyarrow]"),
     "arrow zone": (TIMES, "timestamp[us, tz=America/New_York][pyarrow]"),
-    "arrow decimal": ([Decimal("1.5"), Decimal("0.1")], pd.ArrowDtype(pa.decimal128(10, 2))),
+    "arrow decimal": (
+        [Decimal("1.5"), Decimal("0.1")],
+        pd.ArrowDtype(pa.decimal128(10, 2)),
+    ),
     "arrow flag": ([True, False], "bool[pyarrow]"),
-    "named periods": (["FQ1 2021", "FQ2 2021", "FQ1 2022", "FY 2021", "H1 2022", "2020"], "str"),
+    "named periods": (
+        ["FQ1 2021", "FQ2 2021", "FQ1 2022", "FY 2021", "H1 2022", "2020"],
+        "str",
+    ),
 }
 FULL = {"tiny", "numpy int", "small", "numpy bool"}
-NAMES = ["Spend", "Region", "Spend", "", "a b", 'q"', 2024, None, ("x", 1), "Id", "Date", "row"]
+NAMES = [
+    "Spend",
+    "Region",
+    "Spend",
+    "",
+    "a b",
+    'q"',
+    2024,
+    None,
+    ("x", 1),
+    "Id",
+    "Date",
+    "row",
+]
 
 
 @st.composite
@@ -84,21 +123,33 @@ def frames(draw: st.DrawFn) -> pd.DataFrame:
     for _ in range(draw(st.integers(1, 4))):
         kind = draw(st.sampled_from(sorted(KINDS)))
         values, dtype = KINDS[kind]
-        one = st.sampled_from(values) if kind in FULL else st.sampled_from([*values, None, None])
+        one = (
+            st.sampled_from(values)
+            if kind in FULL
+            else st.sampled_from([*values, None, None])
+        )
         cells = draw(st.lists(one, min_size=rows, max_size=rows))
-        series = pd.Series(pd.Series(cells, dtype=object), dtype=dtype) if kind != "zone" else None
+        series = (
+            pd.Series(pd.Series(cells, dtype=object), dtype=dtype)
+            if kind != "zone"
+            else None
+        )
         if series is None:
             series = pd.Series(
                 pd.to_datetime(pd.Series(cells, dtype="datetime64[us]"))
             ).dt.tz_localize("America/New_York")
         columns.append(series)
     frame = pd.concat([*columns, pd.Series(range(rows), dtype="int64")], axis=1)
-    names = draw(st.lists(st.sampled_from(NAMES), min_size=len(columns), max_size=len(columns)))
+    names = draw(
+        st.lists(st.sampled_from(NAMES), min_size=len(columns), max_size=len(columns))
+    )
     names = [
         "Growth" if each.dtype == "float64" and each.abs().max() <= 0.5 else name
         for each, name in zip(columns, names, strict=True)
     ]
-    frame.columns = pd.Index([*names, "number of the row"], dtype=object, tupleize_cols=False)
+    frame.columns = pd.Index(
+        [*names, "number of the row"], dtype=object, tupleize_cols=False
+    )
     how = draw(st.sampled_from(["rows", "rows", "labels", "two", "columns"]))
     if how == "labels":
         frame.index = pd.Index(
@@ -131,7 +182,9 @@ TEXTS = [
     "É",
     " ",
 ]
-BOUNDS = {"date": ["", "2024", "2024-01", "2024-1-31", "2024-01-31 14:30", "9999-12-31"]}
+BOUNDS = {
+    "date": ["", "2024", "2024-01", "2024-1-31", "2024-01-31 14:30", "9999-12-31"]
+}
 BOUNDS_OF_NUMBERS = [
     "",
     "1",
@@ -174,10 +227,17 @@ def queries(draw: st.DrawFn, table: TableView) -> TableQuery:
             bounds = st.sampled_from(BOUNDS.get(kind, BOUNDS_OF_NUMBERS))
             filters.append(ordered(table, Range(at, draw(bounds), draw(bounds))))
         elif how == "values":
-            texts: list[str | None] = [each["text"] for each in table.values(at, "")["values"]]
+            texts: list[str | None] = [
+                each["text"] for each in table.values(at, "")["values"]
+            ]
             filters.append(
                 OneOf(
-                    at, draw(st.lists(st.sampled_from([*texts, None, "none of these"]), max_size=3))
+                    at,
+                    draw(
+                        st.lists(
+                            st.sampled_from([*texts, None, "none of these"]), max_size=3
+                        )
+                    ),
                 )
             )
         elif not table._column(at).right:
@@ -208,31 +268,43 @@ def check(data: st.DataObject) -> None:
     assert numbers_of(run(code, frame)) == numbers_of(shown), code
     page = table.page(query, 0, 1000, range(table.count))
     assert page["total"] == len(shown)
-    assert [row[-1] for row in page["rows"]] == [str(each) for each in numbers_of(shown)]
+    assert [row[-1] for row in page["rows"]] == [
+        str(each) for each in numbers_of(shown)
+    ]
     json.dumps([page, table.view()], allow_nan=False)
     table.text(query, 0, 1000, range(table.count))
     for view in table.columns(range(table.count)):
         agrees(view, table, page["sums"].get(str(view["at"])), table.positions(query))
 
 
-def agrees(view: dict[str, Any], table: TableView, total: str | None, rows: Any) -> None:
+def agrees(
+    view: dict[str, Any], table: TableView, total: str | None, rows: Any
+) -> None:
     """Check what the table says of a column against pandas."""
     values = table.flat.iloc[:, view["at"]]
     said, known, column = view["summary"], values.dropna(), table._column(view["at"])
     assert said["empty"] == (values.isna().mean() if len(values) else 0)
     if column.right or column.kind == "date":
-        bounds = [column.cell(known.min()), column.cell(known.max())] if len(known) else ["", ""]
+        bounds = (
+            [column.cell(known.min()), column.cell(known.max())]
+            if len(known)
+            else ["", ""]
+        )
         assert [said["minimum"], said["maximum"]] == bounds
         assert max(said["histogram"], default=1) == 1
     else:
         texts = Counter(known.astype(object).map(str))
-        if column.kind != "mixed" and view["type"] != "id":  # others by value: 1 and True are one
+        # Others by value: 1 and True are one.
+        if column.kind != "mixed" and view["type"] != "id":
             assert said["distinct"] == known.nunique()
         else:
             assert [each["share"] for each in said["top"]] == [
                 round(count / len(values), 4) for _, count in texts.most_common()
             ]
-        counts = {each["text"]: each["count"] for each in table.values(view["at"], "")["values"]}
+        counts = {
+            each["text"]: each["count"]
+            for each in table.values(view["at"], "")["values"]
+        }
         assert sum(counts.values()) == len(values)
         assert counts.pop(None, 0) == len(values) - len(known)
     if total is not None:
@@ -244,15 +316,17 @@ def agrees(view: dict[str, Any], table: TableView, total: str | None, rows: Any)
                 else float(numbers.sum())
             )
         digits = total.replace(",", "").replace("−", "-")
-        assert float(digits or "nan") == pytest.approx(exact, rel=1e-6, abs=0.51, nan_ok=True)
+        assert float(digits or "nan") == pytest.approx(
+            exact, rel=1e-6, abs=0.51, nan_ok=True
+        )
 
 
 @pytest.mark.parametrize("number", [10, pytest.param(500, marks=pytest.mark.slow)])
 def test_the_code_of_a_view_gives_the_rows_of_the_view(number: int) -> None:
     """Runs the code of any sort, filters and search over any frame."""
-    settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck))(
-        given(st.data())(check)
-    )()
+    settings(
+        max_examples=number, deadline=None, suppress_health_check=list(HealthCheck)
+    )(given(st.data())(check))()
 
 
 LABELS = ["FQ1 2022", "FQ2 2021", "FQ1 2021", "FQ2 2022"]
@@ -276,7 +350,10 @@ BY_TIME = TableQuery(sort=[Sort(0, descending=False)])
             {"Start": [ENDS[0], *ENDS[:3]], "PeriodEndDate": ENDS},
             'sort_values(["PeriodEndDate"], ascending=[True]',
         ),
-        ({"PeriodStartDate": ENDS, "PeriodEndDate": ENDS}, 'sort_values(["PeriodEndDate"]'),
+        (
+            {"PeriodStartDate": ENDS, "PeriodEndDate": ENDS},
+            'sort_values(["PeriodEndDate"]',
+        ),
         (
             {"PeriodEndDate": [*ENDS[:3], None]},
             "pd.Categorical(",
@@ -284,7 +361,9 @@ BY_TIME = TableQuery(sort=[Sort(0, descending=False)])
     ],
     ids=["alone", "beside dates", "beside two", "beside other dates"],
 )
-def test_named_periods_are_sorted_and_listed_by_time(columns: dict[str, Any], sort: str) -> None:
+def test_named_periods_are_sorted_and_listed_by_time(
+    columns: dict[str, Any], sort: str
+) -> None:
     """The code sorts by the dates of the periods where they are beside; else it has the periods in order."""
     frame = pd.DataFrame({"PeriodLabel": LABELS, **columns, "row": range(4)})
     table = TableView(frame)
@@ -299,7 +378,10 @@ def test_named_periods_are_sorted_and_listed_by_time(columns: dict[str, Any], so
 def test_texts_that_are_no_periods_are_sorted_by_text_and_listed_by_count() -> None:
     """One other text among the periods is enough; what is in order by text needs no code of its own."""
     frame = pd.DataFrame(
-        {"PeriodLabel": [*LABELS, "total", "total"], "Year": ["2022", *map(str, range(2017, 2022))]}
+        {
+            "PeriodLabel": [*LABELS, "total", "total"],
+            "Year": ["2022", *map(str, range(2017, 2022))],
+        }
     )
     table = TableView(frame.assign(row=range(6)))
     assert numbers_of(table.frame(BY_TIME))[:3] == [2, 0, 1]
@@ -329,9 +411,13 @@ def test_floats_are_ordered_to_the_last_bit() -> None:
         with np.errstate(over="ignore"):
             frame = pd.DataFrame({"n": np.array(numbers, dtype=dtype)})
         for descending in (False, True):
-            wanted = frame.sort_values("n", ascending=not descending, kind="stable").index
+            wanted = frame.sort_values(
+                "n", ascending=not descending, kind="stable"
+            ).index
             assert list(
-                TableView(frame).frame(TableQuery([Sort(0, descending=descending)])).index
+                TableView(frame)
+                .frame(TableQuery([Sort(0, descending=descending)]))
+                .index
             ) == list(wanted)
 
 
@@ -353,7 +439,10 @@ FRAME = pd.DataFrame({
         (TableQuery([Sort(3, descending=True)]), [0, 1, 4, 2, 3]),
         (TableQuery([Sort(2, descending=False)]), [0, 1, 4, 3, 2]),
         (TableQuery([Sort(2, descending=True)]), [3, 4, 1, 0, 2]),
-        (TableQuery([Sort(3, descending=False), Sort(0, descending=True)]), [2, 4, 1, 0, 3]),
+        (
+            TableQuery([Sort(3, descending=False), Sort(0, descending=True)]),
+            [2, 4, 1, 0, 3],
+        ),
         (TableQuery([Sort(4, descending=False)]), [0, 1, 3, 4, 2]),
         (TableQuery([], [Range(0, "10", "12.345")]), [0, 2, 3]),
         (TableQuery([], [Range(0, " 10.5 ", "")]), [2]),
@@ -366,7 +455,12 @@ FRAME = pd.DataFrame({
         (TableQuery([], [Range(2, "", "9999-12-31")]), [0, 1, 3, 4]),
         (TableQuery([], [Range(2, "2025", "9999")]), [3]),
         (TableQuery([], [Range(2, "", "0001")]), []),
-        (TableQuery([], [Range(2, "2024-12-31 12:30:00.5", "2025-01-01 00:00:00.25")]), [3]),
+        (
+            TableQuery(
+                [], [Range(2, "2024-12-31 12:30:00.5", "2025-01-01 00:00:00.25")]
+            ),
+            [3],
+        ),
         (TableQuery([], [Contains(3, "B")]), [0, 2]),
         (TableQuery([], [OneOf(3, ["a", None])]), [1, 3, 4]),
         (TableQuery([], [OneOf(4, ["2", "[1]"])]), [0, 1, 3]),
@@ -402,7 +496,18 @@ def test_columns_are_typed_written_and_summed_by_their_roles() -> None:
     })  # fmt: skip
     view = TableView(frame).view()
     assert [each["type"] for each in view["columns"]] == [
-        *("date", "datetime", "money", "percent", "count", "id", "money", "bool", "mixed", "id")
+        *(
+            "date",
+            "datetime",
+            "money",
+            "percent",
+            "count",
+            "id",
+            "money",
+            "bool",
+            "mixed",
+            "id",
+        )
     ]
     assert view["page"]["rows"][0] == [
         *(
@@ -420,11 +525,15 @@ def test_columns_are_typed_written_and_summed_by_their_roles() -> None:
     assert view["page"]["rows"][1][3] == "−1.8%"
     assert view["page"]["rows"][2][2] is None
     assert view["page"]["sums"] == {"2": "1,869,394", "4": "1,236"}
-    to_date = TableView(pd.DataFrame({"PeriodToDate": [False, False, True], "Spend": [7, 8, 3]}))
-    assert to_date.view()["page"]["sums"] == {}, "a quarter and its part would be counted twice"
-    assert to_date.page(TableQuery(filters=(OneOf(0, ["False"]),)), 0, 2, [0, 1])["sums"] == {
-        "1": "15"
-    }
+    to_date = TableView(
+        pd.DataFrame({"PeriodToDate": [False, False, True], "Spend": [7, 8, 3]})
+    )
+    assert to_date.view()["page"]["sums"] == {}, (
+        "a quarter and its part would be counted twice"
+    )
+    assert to_date.page(TableQuery(filters=(OneOf(0, ["False"]),)), 0, 2, [0, 1])[
+        "sums"
+    ] == {"1": "15"}
 
 
 def test_a_minus_on_the_screen_is_a_hyphen_in_a_copy_and_in_code() -> None:
@@ -479,7 +588,9 @@ def test_values_of_the_filter_box_come_with_their_counts() -> None:
 
 def test_a_selection_is_copied_with_tabs_and_exact_numbers() -> None:
     """Copies numbers as they are, quotes tabs, and disarms formulas; more than 5 MB are refused."""
-    table = TableView(pd.DataFrame({"Spend": [869393.8712, None], "Name": ["a\tb", "=1+1"]}))
+    table = TableView(
+        pd.DataFrame({"Spend": [869393.8712, None], "Name": ["a\tb", "=1+1"]})
+    )
     assert table.text(TableQuery(), 0, 2, [1, 0]) == '"a\tb"\t869393.8712\n\'=1+1\t'
     long = TableView(pd.DataFrame({"Name": ["x" * 1000] * 6000}))
     with pytest.raises(
@@ -534,7 +645,9 @@ def test_a_copy_has_the_column_names_if_they_are_asked_for() -> None:
             "'1,5' isn't a number.",
         ),
         (
-            lambda table: table.page(TableQuery([], [Range(0, "", "1.234,567")]), 0, 1, [0]),
+            lambda table: table.page(
+                TableQuery([], [Range(0, "", "1.234,567")]), 0, 1, [0]
+            ),
             "'1.234,567' isn't a number.",
         ),
     ],
@@ -566,7 +679,9 @@ def test_the_first_page_of_a_filtered_view_has_its_parts_of_the_summaries() -> N
 @pytest.mark.parametrize("clock", ["", " 12:00"])
 def test_dates_in_the_wrong_order_are_refused(clock: str) -> None:
     """The same day twice is right; a range that ends before it begins is not."""
-    table = TableView(pd.DataFrame({"At": pd.to_datetime([f"2025-01-01{clock}", None])}))
+    table = TableView(
+        pd.DataFrame({"At": pd.to_datetime([f"2025-01-01{clock}", None])})
+    )
     same = TableQuery(filters=[Range(0, "2025-01-01", "2025-01-01")])
     assert table.page(same, 0, 1, [0])["total"] == 1
     with pytest.raises(ArgumentError, match="From is after To: 2025-01-02, 2025-01-01"):
@@ -576,7 +691,9 @@ def test_dates_in_the_wrong_order_are_refused(clock: str) -> None:
 @pytest.mark.parametrize(
     ("name", "such"), [("Spend", "250,000 or -1.5"), ("Spend Growth", "2.5 %")]
 )
-def test_what_is_no_number_gets_an_example_as_its_column_shows_them(name: str, such: str) -> None:
+def test_what_is_no_number_gets_an_example_as_its_column_shows_them(
+    name: str, such: str
+) -> None:
     """A percentage in a column of percentages."""
     table = TableView(pd.DataFrame({name: [0.5, 1.5]}))
     with pytest.raises(ArgumentError) as caught:
@@ -622,7 +739,9 @@ class Slow:
 def test_an_order_does_not_wait_for_the_summary_of_another_column() -> None:
     """Sorts one column while another one is still read."""
     slow = Slow()
-    table = TableView(pd.DataFrame({"a": [3, 1, 2], "b": pd.Series([1, slow, None], dtype=object)}))
+    table = TableView(
+        pd.DataFrame({"a": [3, 1, 2], "b": pd.Series([1, slow, None], dtype=object)})
+    )
     reads = threading.Thread(target=table.values, args=(1, ""))
     reads.start()
     assert slow.asked.wait(60)
@@ -646,11 +765,15 @@ def test_a_search_reads_what_is_shown() -> None:
         assert list(run(table.code(query, "df"), frame).index) == rows
 
 
-@pytest.mark.parametrize("zone", [None, "America/New_York", "Pacific/Kiritimati", "UTC+02:00"])
+@pytest.mark.parametrize(
+    "zone", [None, "America/New_York", "Pacific/Kiritimati", "UTC+02:00"]
+)
 def test_the_year_9999_lasts_to_its_end_in_every_zone(zone: str | None) -> None:
     """Finds what never ends by its year, and all days up to a year whose end is a year that dates don't have."""
     days = ["2024-01-31", "2025-12-31" if zone else "9999-12-31"]
-    frame = pd.DataFrame({"Until": pd.Series(days, dtype="datetime64[us]").dt.tz_localize(zone)})
+    frame = pd.DataFrame(
+        {"Until": pd.Series(days, dtype="datetime64[us]").dt.tz_localize(zone)}
+    )
     for high in ("9999", "9999-12", "9999-12-31"):
         query = TableQuery([], [Range(0, "2025", high)])
         assert list(TableView(frame).frame(query).index) == [1]
@@ -659,14 +782,20 @@ def test_the_year_9999_lasts_to_its_end_in_every_zone(zone: str | None) -> None:
 
 def test_days_are_compared_where_clocks_change_at_midnight() -> None:
     """Takes a day whose midnight doesn't exist, and one that has it twice."""
-    hours = pd.date_range("2018-11-03 00:00", "2018-11-05 00:00", freq="h", tz="America/Sao_Paulo")
-    twice = pd.date_range("2018-11-03 00:00", "2018-11-05 00:00", freq="h", tz="America/Havana")
+    hours = pd.date_range(
+        "2018-11-03 00:00", "2018-11-05 00:00", freq="h", tz="America/Sao_Paulo"
+    )
+    twice = pd.date_range(
+        "2018-11-03 00:00", "2018-11-05 00:00", freq="h", tz="America/Havana"
+    )
     for times, expected in (hours, 23), (twice, 25):
         frame = pd.DataFrame({"At": times})
         query = TableQuery([], [Range(0, "2018-11-04", "2018-11-04")])
         shown = TableView(frame).frame(query)
         assert len(shown) == expected
-        assert list(run(TableView(frame).code(query, "df"), frame).index) == list(shown.index)
+        assert list(run(TableView(frame).code(query, "df"), frame).index) == list(
+            shown.index
+        )
 
 
 def test_a_wide_frame_is_read_as_far_as_it_is_seen() -> None:
@@ -677,15 +806,22 @@ def test_a_wide_frame_is_read_as_far_as_it_is_seen() -> None:
     assert table.page(TableQuery(), 0, 3, [1999])["rows"] == [["0"], ["0"], ["0"]]
 
 
-def test_numbers_of_python_are_looked_through_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_of_python_are_looked_through_a_few_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Finds once how a column of Decimals or huge integers compares: each look reads every value."""
     looks, infer = [], pd.api.types.infer_dtype
     monkeypatch.setattr(
-        pd.api.types, "infer_dtype", lambda values, **how: looks.append(1) or infer(values, **how)
+        pd.api.types,
+        "infer_dtype",
+        lambda values, **how: looks.append(1) or infer(values, **how),
     )
     table = TableView(
         pd.DataFrame(
-            {"a": [Decimal(at) for at in range(50)], "b": [10**30 + at for at in range(50)]}
+            {
+                "a": [Decimal(at) for at in range(50)],
+                "b": [10**30 + at for at in range(50)],
+            }
         )
     )
     assert [each["type"] for each in table.view()["columns"]] == ["number", "number"]
@@ -698,7 +834,10 @@ def test_orders_are_held_within_bounds() -> None:
     table._cache._limit = 1_600_000
     for at in range(8):
         table.page(
-            TableQuery([Sort(0, descending=bool(at % 2))], [Range(0, str(at), "")]), 0, 10, [0]
+            TableQuery([Sort(0, descending=bool(at % 2))], [Range(0, str(at), "")]),
+            0,
+            10,
+            [0],
         )
     held = sum(size for _, size in table._cache._held.values())
     assert 0 < held <= 1_600_000
@@ -716,7 +855,11 @@ def test_a_column_is_as_wide_as_its_sum() -> None:
 def test_a_value_has_its_whole_width_and_a_long_name_may_be_cut() -> None:
     """Symbols are in capitals, which are wide; a name takes no more room than a short one and the values need."""
     frame = pd.DataFrame(
-        {"Symbol": ["BKQU US EQUITY"], "Name": ["bkqu us equity"], "Spend per Cardholder": [1.5]}
+        {
+            "Symbol": ["BKQU US EQUITY"],
+            "Name": ["bkqu us equity"],
+            "Spend per Cardholder": [1.5],
+        }
     )
     symbol, name, ratio = (each["width"] for each in TableView(frame).view()["columns"])
     assert symbol > 128 > name
@@ -725,10 +868,17 @@ def test_a_value_has_its_whole_width_and_a_long_name_may_be_cut() -> None:
 
 def test_a_column_tells_what_its_catalog_says_of_it() -> None:
     frame = pd.DataFrame({"Spend": [1.5], "Region": ["x"], "n": [1]})
-    said = {"Spend": {"description": "Card spend.", "unit": "USD"}, "n": {"unit": "cards"}}
+    said = {
+        "Spend": {"description": "Card spend.", "unit": "USD"},
+        "n": {"unit": "cards"},
+    }
     frame.attrs["funcs"] = {"columns": said}
     columns = TableView(frame).view()["columns"]
-    assert [column["said"] for column in columns] == ["Card spend.\nUnit: USD", "", "Unit: cards"]
+    assert [column["said"] for column in columns] == [
+        "Card spend.\nUnit: USD",
+        "",
+        "Unit: cards",
+    ]
 
 
 def facts(frame: pd.DataFrame, *columns: int) -> dict[str, str]:
@@ -741,7 +891,10 @@ def facts(frame: pd.DataFrame, *columns: int) -> dict[str, str]:
     ("values", "told"),
     [
         ([0.1] * 10, {"sum": "1.00", "mean": "0.10", "min": "0.10", "max": "0.10"}),
-        (np.array([2**62, 2**62, 2**62]), {"sum": f"{3 * 2**62:,}", "max": f"{2**62:,}"}),
+        (
+            np.array([2**62, 2**62, 2**62]),
+            {"sum": f"{3 * 2**62:,}", "max": f"{2**62:,}"},
+        ),
         ([Decimal("0.10"), Decimal("0.20"), None], {"count": "2", "sum": "0.3"}),
         ([1e16, 1.0, -1e16], {"sum": "1.00"}),
     ],
@@ -756,8 +909,15 @@ def test_a_selection_is_added_up_exactly(values: Any, told: dict[str, str]) -> N
 
 def test_ratios_and_numbers_of_several_types_are_counted_and_not_added() -> None:
     growth = [0.5, -0.25, None]
-    frame = pd.DataFrame({"Spend": [1.5, 2.5, 3.5], "Growth": growth, "Name": ["a", None, "b"]})
-    assert facts(frame, 1) == {"count": "2", "mean": "+12.5%", "min": "−25.0%", "max": "+50.0%"}
+    frame = pd.DataFrame(
+        {"Spend": [1.5, 2.5, 3.5], "Growth": growth, "Name": ["a", None, "b"]}
+    )
+    assert facts(frame, 1) == {
+        "count": "2",
+        "mean": "+12.5%",
+        "min": "−25.0%",
+        "max": "+50.0%",
+    }
     assert facts(frame, 0, 1) == {"count": "5"}
     assert facts(frame, 2) == {"count": "2"}
     assert facts(pd.DataFrame({"Spend": [INF, 1.0]}), 0) == {"count": "2"}
@@ -766,7 +926,14 @@ def test_ratios_and_numbers_of_several_types_are_counted_and_not_added() -> None
 
 def test_a_cell_is_read_in_full_with_its_json() -> None:
     long = "x" * 5000
-    values = [long, '{"a": [1, 2]}', {"b": 12345678901234567890}, "[broken", None, 0.1 + 0.2]
+    values = [
+        long,
+        '{"a": [1, 2]}',
+        {"b": 12345678901234567890},
+        "[broken",
+        None,
+        0.1 + 0.2,
+    ]
     table = TableView(pd.DataFrame({"Value": pd.Series(values, dtype=object)}))
     cells = [table.cell(TableQuery(), row, 0, [], 0) for row in range(len(values))]
     assert [cell["text"] for cell in cells] == [
@@ -777,7 +944,14 @@ def test_a_cell_is_read_in_full_with_its_json() -> None:
         None,
         "0.30000000000000004",
     ]
-    assert [bool(cell["node"]) for cell in cells] == [False, True, True, False, False, False]
+    assert [bool(cell["node"]) for cell in cells] == [
+        False,
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
     assert cells[2]["node"]["children"][0]["text"] == "12345678901234567890"
     [item, _] = table.cell(TableQuery(), 1, 0, ["a"], 0)["node"]["children"]
     assert item["text"] == "1"
@@ -811,7 +985,13 @@ def test_a_column_is_described() -> None:
 
     assert facts(TableQuery(), 0) == {"count": "3", "missing": "1", "distinct": "2"}
     assert facts(south, 0) == {"count": "2", "missing": "0", "distinct": "1"}
-    spend = {"count": "3", "missing": "1", "distinct": "3", "sum": "6.00", "mean": "2.00"}
+    spend = {
+        "count": "3",
+        "missing": "1",
+        "distinct": "3",
+        "sum": "6.00",
+        "mean": "2.00",
+    }
     assert facts(TableQuery(), 1) == spend | {"min": "1.50", "max": "2.50"}
     assert facts(south, 2) | {"count": "2"} == {
         "count": "2",

@@ -80,16 +80,22 @@ def saved(session: Session, *lines: dict[str, Any]) -> None:
     HistoryFile(session.history.path).switch(on=True)
     with closing(sqlite3.connect(session.history.path)) as connection, connection:
         connection.execute(
-            "INSERT INTO kernels (key, service) VALUES ('earlier', ?)", (session.address,)
+            "INSERT INTO kernels (key, service) VALUES ('earlier', ?)",
+            (session.address,),
         )
         [(kernel,)] = connection.execute("SELECT id FROM kernels WHERE key = 'earlier'")
-        rows = [(kernel, line["number"], line["started"], json.dumps(line)) for line in lines]
+        rows = [
+            (kernel, line["number"], line["started"], json.dumps(line))
+            for line in lines
+        ]
         connection.executemany(
             "INSERT INTO runs (kernel, number, started, run) VALUES (?, ?, ?, ?)", rows
         )
 
 
-def test_a_run_of_an_earlier_version_is_repeated_with_its_types(session: Session) -> None:
+def test_a_run_of_an_earlier_version_is_repeated_with_its_types(
+    session: Session,
+) -> None:
     """Texts become what they stood for; a JSON field's text is JSON, and any other text is itself."""
     saved(session, LINE, {**LINE, "number": 4, "args": {"either": "7"}})
     [run, other] = session.history.earlier
@@ -100,7 +106,9 @@ def test_a_run_of_an_earlier_version_is_repeated_with_its_types(session: Session
     assert arrived[1]["either"] == 7
 
 
-def test_a_sweep_of_an_earlier_version_is_repeated_with_its_types(session: Session) -> None:
+def test_a_sweep_of_an_earlier_version_is_repeated_with_its_types(
+    session: Session,
+) -> None:
     """Each of its values."""
     args = {"whole": "7", "either": ['"a"', "1"], "text": ["json:5", "x"]}
     saved(session, {**LINE, "args": args, "is_sweep": True, "runs": 4})
@@ -129,7 +137,9 @@ def test_a_run_of_this_version_is_repeated_as_it_was(session: Session) -> None:
     assert {name: arrived[-1][name] for name in values} == values
 
 
-def test_a_preset_of_an_earlier_version_is_read(session: Session, tmp_path: Path) -> None:
+def test_a_preset_of_an_earlier_version_is_read(
+    session: Session, tmp_path: Path
+) -> None:
     """A text, a list and an object of a JSON field were written as JSON."""
     path = tmp_path / "presets.toml"
     path.write_text(

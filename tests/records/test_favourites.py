@@ -39,7 +39,10 @@ def test_favourites_are_kept_for_each_service(tmp_path: Path) -> None:
 
 def test_two_notebooks_do_not_undo_each_other(tmp_path: Path) -> None:
     """A mark is added to the file as it is now, not as it was first read."""
-    one, other = Favourites("s", tmp_path / "f.json"), Favourites("s", tmp_path / "f.json")
+    one, other = (
+        Favourites("s", tmp_path / "f.json"),
+        Favourites("s", tmp_path / "f.json"),
+    )
     assert one.names == other.names == []
     one.mark("a", is_favourite=True)
     other.mark("b", is_favourite=True)
@@ -63,7 +66,9 @@ def test_two_notebooks_do_not_undo_each_other(tmp_path: Path) -> None:
     ],
     ids=lambda text: text[:8],
 )
-def test_a_file_that_is_none_of_ours_holds_no_favourites(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_none_of_ours_holds_no_favourites(
+    tmp_path: Path, text: str
+) -> None:
     """Whatever the file contains, the panel opens and the next mark is saved."""
     path = tmp_path / "f.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -81,7 +86,9 @@ def test_where_nothing_can_be_written_favourites_are_in_memory(tmp_path: Path) -
     favourites.mark("b", is_favourite=True)
     favourites.mark("a", is_favourite=False)
     assert favourites.names == ["b"]
-    assert favourites.trouble == "Favourites are lost when this kernel ends: File exists."
+    assert (
+        favourites.trouble == "Favourites are lost when this kernel ends: File exists."
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 

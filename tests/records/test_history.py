@@ -79,7 +79,9 @@ def rows(path: Path) -> list[dict[str, Any]]:
     with closing(sqlite3.connect(path)) as connection:
         return [
             json.loads(run)
-            for (run,) in connection.execute("SELECT run FROM runs ORDER BY kernel, number")
+            for (run,) in connection.execute(
+                "SELECT run FROM runs ORDER BY kernel, number"
+            )
         ]
 
 
@@ -104,7 +106,10 @@ def test_each_run_is_noted_with_its_end(demo: Session) -> None:
     assert "'No Such' is not known" in second.error
     assert third.args == {"PanelName": PANEL, "Symbol": SYMBOL}
     assert (third.rows, third.elapsed) == (1826, job.elapsed)
-    assert all(run.service == "demo" and not run.is_sweep and run.runs == 1 for run in demo.history)
+    assert all(
+        run.service == "demo" and not run.is_sweep and run.runs == 1
+        for run in demo.history
+    )
 
 
 def test_an_end_is_known_before_anybody_is_told(demo: Session) -> None:
@@ -146,7 +151,12 @@ def test_a_run_that_goes_on_says_so(answering: Callable[..., Session]) -> None:
     funcs = answering(answer)
     job = funcs["F"].submit()
     run = funcs.history.get(1)
-    assert (run.status, run.rows, run.frame, run.variable) == ("running", None, None, "")
+    assert (run.status, run.rows, run.frame, run.variable) == (
+        "running",
+        None,
+        None,
+        "",
+    )
     assert 0 <= run.elapsed <= job.elapsed
     job.cancel()
     assert run.status == "cancelled"
@@ -171,9 +181,12 @@ def test_a_result_that_the_notebook_changed_is_had_as_it_came(demo: Session) -> 
 
 
 @pytest.mark.skipif(
-    pd.__version__ < "3", reason="before pandas 3 a value is written into memory that copies share"
+    pd.__version__ < "3",
+    reason="before pandas 3 a value is written into memory that copies share",
 )
-def test_a_value_written_into_a_result_does_not_change_the_history(demo: Session) -> None:
+def test_a_value_written_into_a_result_does_not_change_the_history(
+    demo: Session,
+) -> None:
     """Copy-on-write sets the result apart."""
     frame = demo.get_panels()
     came = frame.copy()
@@ -183,7 +196,9 @@ def test_a_value_written_into_a_result_does_not_change_the_history(demo: Session
 
 
 @pytest.mark.slow
-def test_the_history_holds_no_result_and_no_session(answering: Callable[..., Session]) -> None:
+def test_the_history_holds_no_result_and_no_session(
+    answering: Callable[..., Session],
+) -> None:
     """The history keeps neither frames nor sessions alive."""
     listing, run = [{"name": "F"}], {"error": None, "body": json.dumps([{"a": 1}])}
 
@@ -215,7 +230,9 @@ def test_sessions_with_one_service_share_a_history(
     assert repr(other.history) == "Nothing has been run yet."
 
 
-def test_the_variable_of_a_run_is_the_one_that_holds_it_now(shell: InteractiveShell) -> None:
+def test_the_variable_of_a_run_is_the_one_that_holds_it_now(
+    shell: InteractiveShell,
+) -> None:
     """A run's variable is the one that holds its frame now, whoever assigned it; else it is empty."""
     shell.run_cell("df = %funcs call get_panels")
     shell.run_cell("df")  # which IPython calls _ and _2 as well
@@ -280,7 +297,9 @@ def test_of_very_many_runs_the_latest_are_shown(demo: Session) -> None:
     assert len(table.head(250)) == 250
 
 
-def test_hostile_arguments_are_inert_in_the_table(answering: Callable[..., Session]) -> None:
+def test_hostile_arguments_are_inert_in_the_table(
+    answering: Callable[..., Session],
+) -> None:
     """Arguments are shown as text: no tags, no terminal escapes."""
     funcs = answering(
         lambda request: httpx.Response(
@@ -300,12 +319,20 @@ def test_again_runs_it_with_the_same_arguments(demo: Session) -> None:
     before = demo.get_panel_daily(PanelName=PANEL, Symbol=SYMBOL, Dimensions=["Region"])
     after = demo.history.again(1)
     assert after is not before
-    assert demo.history.get("2").args == demo.history.get(1).args == before.attrs["funcs"]["args"]
+    assert (
+        demo.history.get("2").args
+        == demo.history.get(1).args
+        == before.attrs["funcs"]["args"]
+    )
     assert jf.diff(before, after).empty
     changed = after.copy()
-    column = next(name for name in changed.columns if pd.api.types.is_numeric_dtype(changed[name]))
+    column = next(
+        name for name in changed.columns if pd.api.types.is_numeric_dtype(changed[name])
+    )
     changed.loc[3, column] += 1
-    assert jf.diff(demo.history.get(1).frame, changed.drop(index=5))["Change"].tolist() == [
+    assert jf.diff(demo.history.get(1).frame, changed.drop(index=5))[
+        "Change"
+    ].tolist() == [
         "changed",
         "removed",
     ]
@@ -329,7 +356,8 @@ def test_a_sweep_is_one_run_and_is_run_again_whole(demo: Session) -> None:
     assert len(run.args["Symbol"]) == 2
     assert demo.history.table()["arguments"][0].startswith("2 runs: ")
     after = demo.history.again(1)
-    assert after.attrs["funcs"]["cached"]["runs"] == 2  # uses the cache as the sweep does
+    # Uses the cache as the sweep does.
+    assert after.attrs["funcs"]["cached"]["runs"] == 2
     assert len(demo.history) == 2
     assert jf.diff(before, after).empty
     swept.with_options(cache=False).sweep(PanelName=PANEL, Symbol=["BKQU", "NVRA"])
@@ -342,7 +370,9 @@ def test_a_sweep_is_one_run_and_is_run_again_whole(demo: Session) -> None:
 
 def test_a_sweep_of_pairs_is_run_again_in_pairs(demo: Session) -> None:
     """A sweep in pairs is repeated in pairs, also one from a table of arguments."""
-    table = pd.DataFrame({"Symbol": ["BKQU", "NVRA"], "PoPLookback": [1, None], "PanelName": PANEL})
+    table = pd.DataFrame(
+        {"Symbol": ["BKQU", "NVRA"], "PoPLookback": [1, None], "PanelName": PANEL}
+    )
     before = demo.get_panel_daily.with_options(progress=False).sweep(table)
     after = demo.history.again(1)
     assert after.attrs["funcs"]["runs"] == before.attrs["funcs"]["runs"] == 2
@@ -396,7 +426,9 @@ def test_a_wrong_line_says_what_to_write(
         result.raise_error()
 
 
-def changing(*listings: list[dict[str, Any]]) -> Callable[[httpx.Request], httpx.Response]:
+def changing(
+    *listings: list[dict[str, Any]],
+) -> Callable[[httpx.Request], httpx.Response]:
     """Return a service whose listing changes each time."""
     left = list(listings)
 
@@ -417,7 +449,9 @@ def test_again_says_that_a_function_is_gone(answering: Callable[..., Session]) -
         funcs.history.again(1)
 
 
-def test_again_says_that_a_function_has_changed(answering: Callable[..., Session]) -> None:
+def test_again_says_that_a_function_has_changed(
+    answering: Callable[..., Session],
+) -> None:
     """If it takes other arguments now, that is an error that names them; if they are still valid, a warning."""
     before = [{"name": "F", "params": [{"name": "Symbol"}, {"name": "note"}]}]
     fewer = [{"name": "F", "params": [{"name": "Symbol"}]}]
@@ -429,7 +463,9 @@ def test_again_says_that_a_function_has_changed(answering: Callable[..., Session
         again = funcs.history.again(1)
     pd.testing.assert_frame_equal(frame, again)
     funcs.refresh()
-    with pytest.raises(jf.ArgumentError, match=r"renamed 'Symbol' to 'SymbolName'(.|\n)*Symbol=a"):
+    with pytest.raises(
+        jf.ArgumentError, match=r"renamed 'Symbol' to 'SymbolName'(.|\n)*Symbol=a"
+    ):
         funcs.history.again(1)
     with pytest.raises(jf.ArgumentError, match="renamed"):
         funcs.history.again(2)
@@ -468,7 +504,14 @@ def test_runs_are_kept_for_later_kernels(
     assert jf.diff(now.history.again("1/3"), swept).empty
     shell.run_cell("%funcs connect")
     shell.run_cell("%funcs history --all -o runs")
-    assert shell.user_ns["runs"]["number"].tolist() == ["1/1", "1/2", "1/3", "1/4", "1", "2"]
+    assert shell.user_ns["runs"]["number"].tolist() == [
+        "1/1",
+        "1/2",
+        "1/3",
+        "1/4",
+        "1",
+        "2",
+    ]
     shell.run_cell("again = %funcs again 1/1")
     assert len(shell.user_ns["again"]) == 2
     third = later(now)
@@ -482,7 +525,10 @@ def test_a_sweep_into_a_folder_is_run_again_into_it(
     demo.history.save(on=True)
     sweeping = demo.get_panel_daily.with_options(progress=False, to=tmp_path / "kept")
     dataset = sweeping.sweep(PanelName=PANEL, Symbol=["BKQU", "NVRA"])
-    assert (demo.history.get(1).status, demo.history.get(1).rows) == ("done", dataset.count_rows())
+    assert (demo.history.get(1).status, demo.history.get(1).rows) == (
+        "done",
+        dataset.count_rows(),
+    )
     again = later(demo).history.again("1/1")
     assert again.count_rows() == dataset.count_rows()
     assert json.loads(again.schema.metadata[b"funcs"])["cached"]["runs"] == 2
@@ -529,7 +575,9 @@ def test_a_file_holds_neither_results_nor_tokens(file: Path, service_url: str) -
     assert token.encode() not in data
     assert token.split(".")[1].encode() not in data
     assert [run["is_whole"] for run in kept] == [True, False]
-    assert not any(str(value).encode() in data for value in frame.iloc[0] if len(str(value)) > 5)
+    assert not any(
+        str(value).encode() in data for value in frame.iloc[0] if len(str(value)) > 5
+    )
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     written(file)
     history._logs.clear()
@@ -543,7 +591,9 @@ def test_arguments_that_are_too_long_are_not_kept(demo: Session, file: Path) -> 
     """A run of very many values is saved without them, and says so when it is to run again."""
     demo.history.save(on=True)
     with pytest.raises(jf.FuncsError):
-        demo.get_panel_daily(PanelName=PANEL, Brand=[f"{n:0100}" for n in range(12_000)])
+        demo.get_panel_daily(
+            PanelName=PANEL, Brand=[f"{n:0100}" for n in range(12_000)]
+        )
     [kept] = later(demo).history.earlier
     assert (kept.is_whole, kept.arguments, kept.args) == (False, "not saved", {})
     assert file.stat().st_size < 100_000
@@ -673,7 +723,10 @@ def test_a_read_only_file_is_read_and_not_written(
         file.chmod(0o444)
         Path(folder).chmod(0o555)
         done = subprocess.run(
-            [sys.executable, "-c", _READS_ONLY], check=True, capture_output=True, text=True
+            [sys.executable, "-c", _READS_ONLY],
+            check=True,
+            capture_output=True,
+            text=True,
         )
         Path(folder).chmod(0o700)
         labels, said = done.stdout.splitlines()
@@ -691,7 +744,10 @@ def test_two_kernels_keep_their_runs_in_one_file(file: Path) -> None:
         "import jupyter_funcs as jf\nfuncs = jf.connect()\n"
         "for _ in range(20):\n    funcs.get_panels()\nassert len(funcs.history) == 20\n"
     )
-    started = [subprocess.Popen([sys.executable, "-W", "error", "-c", program]) for _ in range(2)]
+    started = [
+        subprocess.Popen([sys.executable, "-W", "error", "-c", program])
+        for _ in range(2)
+    ]
     assert [process.wait(240) for process in started] == [0, 0]
     labels = [run.label for run in jf.connect().history.earlier]
     assert len(set(labels)) == len(labels) == 40
@@ -729,7 +785,9 @@ def test_a_run_that_ends_while_the_process_ends_is_saved(file: Path) -> None:
     assert (run["status"], run["rows"]) == ("done", 2)
 
 
-def test_only_the_latest_runs_are_kept(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_latest_runs_are_kept(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Neither the file nor a kernel's history grows forever: the oldest runs are deleted."""
     monkeypatch.setattr(history_file, "_MOST_RUNS", 3)
     monkeypatch.setattr(history, "_MOST_RUNS", 4)
@@ -751,8 +809,12 @@ def test_a_run_that_did_not_end_says_so_later(demo: Session, file: Path) -> None
     job.cancel()
 
 
-@pytest.mark.parametrize("run", ["{}", "{", '{"number": 1, "started": "2026-01-01", "new": 1}'])
-def test_a_run_of_another_version_is_left_out(demo: Session, file: Path, run: str) -> None:
+@pytest.mark.parametrize(
+    "run", ["{}", "{", '{"number": 1, "started": "2026-01-01", "new": 1}']
+)
+def test_a_run_of_another_version_is_left_out(
+    demo: Session, file: Path, run: str
+) -> None:
     """The other runs are there."""
     demo.history.save(on=True)
     for _ in range(2):
@@ -788,20 +850,25 @@ def test_a_healthy_service_of_another_name_has_its_own_kept_runs(file: Path) -> 
         with pytest.raises(jf.NotFoundError):
             elsewhere.history.again("1/1")
         assert [
-            run.label for run in jf.connect(one.url, token="t-of-the-tests").history.earlier
+            run.label
+            for run in jf.connect(one.url, token="t-of-the-tests").history.earlier
         ] == ["1/1"]
         funcs.close()
         elsewhere.close()
 
 
 @pytest.mark.slow
-def test_a_result_that_nobody_holds_is_had_from_the_cache(demo: Session, file: Path) -> None:
+def test_a_result_that_nobody_holds_is_had_from_the_cache(
+    demo: Session, file: Path
+) -> None:
     """Results of a sweep, or of a call with cache=True, are read from the cache, here and in a later kernel."""
     demo.history.save(on=True)
     swept = demo.get_panel_daily.with_options(progress=False).sweep(
         PanelName=PANEL, Symbol=["NVRA", "BKQU"]
     )
-    called = demo.get_panel_daily.with_options(cache=True)(PanelName=PANEL, Symbol=SYMBOL)
+    called = demo.get_panel_daily.with_options(cache=True)(
+        PanelName=PANEL, Symbol=SYMBOL
+    )
     demo.get_panel_daily(PanelName=PANEL, Symbol=SYMBOL)
     copies = swept.copy(), called.copy()
     del swept, called
@@ -813,7 +880,9 @@ def test_a_result_that_nobody_holds_is_had_from_the_cache(demo: Session, file: P
             assert frame is not None
             pd.testing.assert_frame_equal(frame, copy)
             assert run.frame is frame
-        assert runs[0].frame is None or runs[0].frame.attrs["funcs"]["cached"]["runs"] == 2
+        assert (
+            runs[0].frame is None or runs[0].frame.attrs["funcs"]["cached"]["runs"] == 2
+        )
         assert runs[2].frame is None
         assert jf.diff(copies[0], runs[0].frame).empty
 

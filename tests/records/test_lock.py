@@ -18,7 +18,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import jupyter_funcs as jf
-from jupyter_funcs.catalog.changes import Interface, InterfaceParam, changes, drift, interface_of
+from jupyter_funcs.catalog.changes import (
+    Interface,
+    InterfaceParam,
+    changes,
+    drift,
+    interface_of,
+)
 from jupyter_funcs.catalog.fields import Kind
 from jupyter_funcs.catalog.listing import Function, Param
 from jupyter_funcs.magic import subcommands
@@ -57,15 +63,22 @@ class Listing:
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         if "List" not in request.url.path:
-            return httpx.Response(200, json={"error": None, "body": json.dumps([{"n": 1}])})
+            return httpx.Response(
+                200, json={"error": None, "body": json.dumps([{"n": 1}])}
+            )
         return httpx.Response(
-            200, json=[{"name": name, "params": params} for name, params in self.functions.items()]
+            200,
+            json=[
+                {"name": name, "params": params}
+                for name, params in self.functions.items()
+            ],
         )
 
 
 def params(*names: str, required: str = "", **kinds: int) -> list[dict[str, Any]]:
     return [
-        {"name": name, "required": name == required, "type": kinds.get(name, 0)} for name in names
+        {"name": name, "required": name == required, "type": kinds.get(name, 0)}
+        for name in names
     ]
 
 
@@ -81,15 +94,27 @@ SYMBOL, PANEL = 6, 8
         (params("a"), params("a", "Note", required="Note"), "added 'Note' (required)."),
         (params("a"), params("a", required="a"), "now requires 'a'."),
         (params("a", required="a"), params("a"), ""),
-        (params("StartDate"), params("StartingDate"), "renamed 'StartDate' to 'StartingDate'."),
+        (
+            params("StartDate"),
+            params("StartingDate"),
+            "renamed 'StartDate' to 'StartingDate'.",
+        ),
         (params("Brand"), params("BrandName"), "renamed 'Brand' to 'BrandName'."),
-        (params("Brand"), params("PreferredBrandName"), "renamed 'Brand' to 'PreferredBrandName'."),
+        (
+            params("Brand"),
+            params("PreferredBrandName"),
+            "renamed 'Brand' to 'PreferredBrandName'.",
+        ),
         (
             params("BrandA", "BrandB"),
             params("Brands"),
             "renamed 'BrandA' to 'Brands', removed 'BrandB'.",
         ),
-        (params("brand_name"), params("BrandName"), "renamed 'brand_name' to 'BrandName'."),
+        (
+            params("brand_name"),
+            params("BrandName"),
+            "renamed 'brand_name' to 'BrandName'.",
+        ),
         (
             params("Ticker", Ticker=SYMBOL),
             params("Security", Security=SYMBOL),
@@ -120,7 +145,10 @@ def test_what_has_changed_is_said(
 
 def test_a_new_rule_is_a_requirement() -> None:
     """A parameter that became one of several required ones is named; unchanged rules and renames are not."""
-    free: Interface = {"Symbol": InterfaceParam("symbol"), "Brand": InterfaceParam("list")}
+    free: Interface = {
+        "Symbol": InterfaceParam("symbol"),
+        "Brand": InterfaceParam("list"),
+    }
     rule: Interface = {
         name: replace(what, one_of=("Symbol", "Brand")) for name, what in free.items()
     }
@@ -129,11 +157,13 @@ def test_a_new_rule_is_a_requirement() -> None:
         "BrandName": InterfaceParam("list", one_of=("Symbol", "BrandName")),
     }
     assert (
-        changes("F", free, rule) == "The service has changed 'F': now requires 'Symbol' or 'Brand'."
+        changes("F", free, rule)
+        == "The service has changed 'F': now requires 'Symbol' or 'Brand'."
     )
     assert changes("F", rule, rule) == changes("F", rule, free) == ""
     assert (
-        changes("F", rule, other) == "The service has changed 'F': renamed 'Brand' to 'BrandName'."
+        changes("F", rule, other)
+        == "The service has changed 'F': renamed 'Brand' to 'BrandName'."
     )
 
 
@@ -148,7 +178,9 @@ def test_many_new_names_are_not_paired() -> None:
         assert "removed 'alpha0'" in changes("F", old, new)
 
     def long(length: int) -> None:
-        old, new = ("".join(map(chr, range(at, at + length))) for at in (0x4E00, 0x5E00))
+        old, new = (
+            "".join(map(chr, range(at, at + length))) for at in (0x4E00, 0x5E00)
+        )
         assert "removed" in changes(
             "F", {old: InterfaceParam("text")}, {new: InterfaceParam("text")}
         )
@@ -168,13 +200,15 @@ def test_a_lock_shows_names_inert(
     assert f"in {folder / lock.NAME}: F\\x1b[31m\\u202e." in capsys.readouterr().out
 
 
-def test_a_lock_is_written_for_a_person_to_read(folder: Path, shell: InteractiveShell) -> None:
+def test_a_lock_is_written_for_a_person_to_read(
+    folder: Path, shell: InteractiveShell
+) -> None:
     """%funcs lock adds the parameters of the functions that ran, or of those named, to the file."""
     assert shell.run_cell("%funcs call get_panels; %funcs lock").success is False
     shell.run_cell("df = %funcs call get_panels\n%funcs lock").raise_error()
-    assert list(tomllib.loads((folder / lock.NAME).read_text("utf-8"))["functions"]) == [
-        "Get Panels"
-    ]
+    assert list(
+        tomllib.loads((folder / lock.NAME).read_text("utf-8"))["functions"]
+    ) == ["Get Panels"]
     shell.run_cell("%funcs lock get_panel_daily 'Get Universe'").raise_error()
     shell.run_cell("%funcs lock Get Panel Daily").raise_error()
     text = (folder / lock.NAME).read_text("utf-8")
@@ -182,7 +216,10 @@ def test_a_lock_is_written_for_a_person_to_read(folder: Path, shell: Interactive
     assert list(held["functions"]) == ["Get Panel Daily", "Get Panels", "Get Universe"]
     assert held["service"] == "demo"
     assert text.startswith("# The functions that the notebooks in this folder rely on")
-    assert '[functions."Get Panel Daily"]\nPanelName = {kind = "panel", required = true}\n' in text
+    assert (
+        '[functions."Get Panel Daily"]\nPanelName = {kind = "panel", required = true}\n'
+        in text
+    )
     assert 'Symbol = {kind = "symbol", one_of = ["Symbol", "Brand"]}\n' in text
     shell.run_cell("%funcs lock").raise_error()
     assert (folder / lock.NAME).read_text("utf-8") == text  # no change without one
@@ -208,7 +245,8 @@ def test_a_run_says_what_has_changed_since(
     service.functions["F"] = params("BrandName")
     later = answering(service)
     with pytest.warns(
-        UserWarning, match="renamed 'Brand' to 'BrandName'. funcs.lock has the old signature"
+        UserWarning,
+        match="renamed 'Brand' to 'BrandName'. funcs.lock has the old signature",
     ) as caught:
         run(later, BrandName="x")
     assert len(caught) == 1
@@ -234,7 +272,10 @@ def test_a_refused_run_says_it_too(answering: Callable[..., Session]) -> None:
             else httpx.Response(200, json={"error": "no", "body": ""})
         )
 
-    with pytest.warns(UserWarning, match="now requires 'a'"), pytest.raises(jf.FunctionError):
+    with (
+        pytest.warns(UserWarning, match="now requires 'a'"),
+        pytest.raises(jf.FunctionError),
+    ):
         answering(refuse)["F"](a="1")
 
 
@@ -242,7 +283,9 @@ def test_a_check_fails_where_something_has_changed(
     answering: Callable[..., Session], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """--check lists the functions again and raises all changes, or says that there are none."""
-    service = Listing(F=params("a"), G=params("b"), H=params("c"), I=params("d"), J=params("e"))
+    service = Listing(
+        F=params("a"), G=params("b"), H=params("c"), I=params("d"), J=params("e")
+    )
     funcs = answering(service)
     with pytest.raises(jf.NotFoundError, match=r"no funcs.lock in"):
         subcommands.lock_functions(funcs, [], is_check=True)
@@ -265,7 +308,9 @@ def test_a_check_fails_where_something_has_changed(
     assert len(caught.value.lines) == 2
 
 
-def test_a_lock_of_another_service_is_said(answering: Callable[..., Session], folder: Path) -> None:
+def test_a_lock_of_another_service_is_said(
+    answering: Callable[..., Session], folder: Path
+) -> None:
     """A lock is compared only with its own service, and not overwritten by another's."""
     subcommands.lock_functions(jf.connect(), ["Get Panels"], is_check=False)
     text = (folder / lock.NAME).read_text("utf-8")
@@ -277,7 +322,8 @@ def test_a_lock_of_another_service_is_said(answering: Callable[..., Session], fo
         funcs["Get Panels"]()
     funcs["G"]()  # said once
     with pytest.raises(
-        jf.ConfigError, match=r"locks functions of demo, not of https://service\.example"
+        jf.ConfigError,
+        match=r"locks functions of demo, not of https://service\.example",
     ):
         subcommands.lock_functions(funcs, ["G"], is_check=False)
     with pytest.raises(jf.ArgumentError, match="Connect to that service"):
@@ -309,7 +355,9 @@ def test_a_broken_lock_is_said_and_kept(
     """Runs work with one warning; overwriting or comparing is an error in words; the file stays."""
     (folder / lock.NAME).write_bytes(data)
     funcs = answering(Listing(F=params("a"), G=params("a")))
-    with pytest.warns(UserWarning, match=r"funcs.lock (.|\n)*Runs are not compared with it"):
+    with pytest.warns(
+        UserWarning, match=r"funcs.lock (.|\n)*Runs are not compared with it"
+    ):
         assert len(funcs["F"](a="1")) == 1
     funcs["G"](a="1")
     for is_check in (False, True):
@@ -319,11 +367,15 @@ def test_a_broken_lock_is_said_and_kept(
     assert (folder / lock.NAME).read_bytes() == data
 
 
-def test_a_folder_in_its_place_is_said(answering: Callable[..., Session], folder: Path) -> None:
+def test_a_folder_in_its_place_is_said(
+    answering: Callable[..., Session], folder: Path
+) -> None:
     """A folder in place of the file is an error in words."""
     (folder / lock.NAME).mkdir()
     with pytest.raises(jf.ConfigError, match=r"funcs\.lock cannot be read"):
-        subcommands.lock_functions(answering(Listing(F=params("a"))), ["F"], is_check=False)
+        subcommands.lock_functions(
+            answering(Listing(F=params("a"))), ["F"], is_check=False
+        )
 
 
 @pytest.mark.parametrize(
@@ -353,7 +405,8 @@ def test_a_folder_that_cannot_be_written_is_said(
             os.seteuid(65534)
         try:
             with pytest.raises(
-                jf.ConfigError, match=r"funcs\.lock' can't be written: Permission denied"
+                jf.ConfigError,
+                match=r"funcs\.lock' can't be written: Permission denied",
             ):
                 subcommands.lock_functions(funcs, ["G"], is_check=False)
         finally:
@@ -399,7 +452,9 @@ _PARAMETERS = st.builds(
 
 
 @given(
-    functions=st.dictionaries(_NAMES, st.dictionaries(_NAMES, _PARAMETERS, max_size=4), max_size=4)
+    functions=st.dictionaries(
+        _NAMES, st.dictionaries(_NAMES, _PARAMETERS, max_size=4), max_size=4
+    )
 )
 def test_whatever_is_locked_is_read_as_it_was(
     tmp_path_factory: Any, functions: dict[str, Interface]
@@ -497,7 +552,10 @@ STRANGE = "x\u202ey\x1b[2Jz\u2066\u200b"
 @pytest.mark.fault(152)
 @pytest.mark.parametrize("service", [STRANGE, "https://service.example"])
 def test_the_texts_of_a_stranger_are_shown_inert(
-    answering: Callable[..., Session], folder: Path, service: str, shell: InteractiveShell
+    answering: Callable[..., Session],
+    folder: Path,
+    service: str,
+    shell: InteractiveShell,
 ) -> None:
     """A service, functions and parameters with control and bidirectional characters, and thousands of them."""
     old = {
@@ -529,7 +587,10 @@ def test_the_texts_of_a_stranger_are_shown_inert(
 def test_no_lock_is_written_that_could_not_be_read(folder: Path) -> None:
     """It says so, and leaves the one that is there."""
     many = [
-        Function(name=f"F{number}", params=tuple(Param(name=f"{at}" * 80) for at in range(100)))
+        Function(
+            name=f"F{number}",
+            params=tuple(Param(name=f"{at}" * 80) for at in range(100)),
+        )
         for number in range(20)
     ]
     lock.write(folder, "demo", many[:1])

@@ -62,14 +62,18 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
             NAMES,
             st.dictionaries(
                 TEXTS,
-                ITEMS | st.lists(ITEMS) | st.lists(ITEMS).map(lambda items: Each(tuple(items))),
+                ITEMS
+                | st.lists(ITEMS)
+                | st.lists(ITEMS).map(lambda items: Each(tuple(items))),
             ),
         ),
         max_size=5,
     )
 )
 def test_what_is_saved_is_read_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saved: list[tuple[str, str, dict[str, Any]]]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    saved: list[tuple[str, str, dict[str, Any]]],
 ) -> None:
     """Any function, name and values come back as they were, whatever characters they are made of."""
     monkeypatch.setattr(
@@ -146,7 +150,9 @@ def test_tables_in_any_order(presets: Presets) -> None:
         before := "[demo.F.a]\nx = 1\n[demo.G.b]\nx = 2\n[other]\ny = 1\n[demo.F.c]"
     )
     presets.save("F", "c d", {"x": Each((1,))})
-    assert presets.path.read_text() == f'{before}\n\n[demo.F."c d"]\nx = {{each = [1]}}\n'
+    assert (
+        presets.path.read_text() == f'{before}\n\n[demo.F."c d"]\nx = {{each = [1]}}\n'
+    )
     assert (presets.names("F"), presets.names("G")) == (["a", "c", "c d"], ["b"])
 
 
@@ -177,7 +183,8 @@ def test_a_broken_file_is_named_and_left_as_it_is(presets: Presets, text: str) -
 
 
 @pytest.mark.parametrize(
-    "text", ["demo = 3\n", "[demo]\nF = [1]\n", '[demo.F]\nb = "x"\n', "[[demo]]\nx = 1\n"]
+    "text",
+    ["demo = 3\n", "[demo]\nF = [1]\n", '[demo.F]\nb = "x"\n', "[[demo]]\nx = 1\n"],
 )
 def test_what_is_no_preset_is_passed_over(presets: Presets, text: str) -> None:
     """Other content in place of presets means no presets, and stays in the file."""
@@ -235,7 +242,8 @@ def test_many_notebooks_save_at_once(tmp_path: Path) -> None:
         "for at in range(15): Presets('demo', Path(sys.argv[1])).save('F', f'{sys.argv[2]}-{at}', {'x': str(at)})"
     )
     running = [
-        subprocess.Popen([sys.executable, "-c", program, str(path), str(at)]) for at in range(4)
+        subprocess.Popen([sys.executable, "-c", program, str(path), str(at)])
+        for at in range(4)
     ]
     assert [process.wait(60) for process in running] == [0] * 4
     assert len(Presets("demo", path).names("F")) == 60
@@ -245,7 +253,9 @@ def test_many_notebooks_save_at_once(tmp_path: Path) -> None:
 def test_a_preset_fills_a_form_and_a_call(session: Session) -> None:
     """A form gets back what it held; a call takes a preset; a missing one is an error that lists the others."""
     fn = session["Get Panel Daily"]
-    form = fn.form(**DAILY, Dimensions=["Region"], POPLookback="abc", Brand=Variable("brand"))
+    form = fn.form(
+        **DAILY, Dimensions=["Region"], POPLookback="abc", Brand=Variable("brand")
+    )
     session.presets.save(fn.name, "ours", form_values(form))
     other = fn.form(PanelName="x", PopGrowth=True)
     assert fill(other, fn.preset("ours")) == []
@@ -255,17 +265,22 @@ def test_a_preset_fills_a_form_and_a_call(session: Session) -> None:
     assert fn(**fn.preset("ours")).attrs["funcs"]["args"] == DAILY
     with pytest.raises(jf.NotFoundError, match="Did you mean 'ours'"):
         fn.preset("our")
-    with pytest.raises(jf.NotFoundError, match=r"Presets are 'ours'\. The presets file is "):
+    with pytest.raises(
+        jf.NotFoundError, match=r"Presets are 'ours'\. The presets file is "
+    ):
         fn.preset("theirs, then")
     assert (
-        session["Get Panel FQ"].preset("Quarter to date vs last year")["PeriodToDate"] == "Yes"
+        session["Get Panel FQ"].preset("Quarter to date vs last year")["PeriodToDate"]
+        == "Yes"
     )  # the demo's own
 
 
 def test_a_parameter_that_is_gone_is_named(session: Session) -> None:
     """Parameters that the function no longer takes are named, and the rest is filled in."""
     form = session["Get Panel Daily"].form()
-    assert fill(form, {"Symbol": SYMBOL, "Market": "US", "panelname": PANEL}) == ["Market"]
+    assert fill(form, {"Symbol": SYMBOL, "Market": "US", "panelname": PANEL}) == [
+        "Market"
+    ]
     assert form.values == DAILY
 
 

@@ -34,7 +34,11 @@ from jupyter_funcs.service.engine.tables import (
     Reference,
     arrow_schema,
 )
-from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
+from jupyter_funcs.service.publishing.registry import (
+    PublishedFunction,
+    Registry,
+    function,
+)
 from jupyter_funcs.service.web.app import create_app
 from tests.servers import cheap_hashes
 from tests.servers import serving as served
@@ -87,9 +91,16 @@ class Wire:
 
     def client(self, token: str | None = "") -> httpx.AsyncClient:
         """Return a client with the fixture's token, with another one, or (`None`) without."""
-        headers = {"Authorization": f"Bearer {token or self.token}"} if token is not None else {}
+        headers = (
+            {"Authorization": f"Bearer {token or self.token}"}
+            if token is not None
+            else {}
+        )
         return httpx.AsyncClient(
-            transport=self.transport(), base_url=self.base_url, headers=headers, timeout=60
+            transport=self.transport(),
+            base_url=self.base_url,
+            headers=headers,
+            timeout=60,
         )
 
     def request(
@@ -164,7 +175,9 @@ def serving_to(
 ) -> Wire:
     """Serve functions with some accounts; a user calls them."""
     auth = Auth(SigningKeys.in_memory(), grants)
-    wire = in_process(create_app(registry, auth, grants, engine, **options), auth.issue(user, 1))
+    wire = in_process(
+        create_app(registry, auth, grants, engine, **options), auth.issue(user, 1)
+    )
     wire.auth, wire.grants, wire.engine = auth, grants, engine
     return wire
 
@@ -177,7 +190,12 @@ def talk(address: str) -> socket.socket:
 
 def raw_run(token: str, body: str, *headers: str, length: int | None = None) -> bytes:
     """Return a run request as bytes; `length` is a wrong length of its body."""
-    head = [f"POST {RUN} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *headers]
+    head = [
+        f"POST {RUN} HTTP/1.1",
+        "Host: localhost",
+        "Content-Type: application/json",
+        *headers,
+    ]
     head += [
         f"Authorization: Bearer {token}",
         f"Content-Length: {len(body) if length is None else length}",
@@ -221,7 +239,9 @@ def at_once(code: str, path: Path, *arguments: str) -> list[str]:
         str(time.time() + 1),
         *arguments,
     ]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    processes = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
     return [process.communicate(timeout=60)[0].strip() for process in processes]
 
 
@@ -280,7 +300,9 @@ def publish() -> Callable[..., Wire]:
 
     def serve(*own: PublishedFunction, **options: Any) -> Wire:
         return serving(
-            Registry(own, author="t"), DuckDBEngine(companies.reference(), demo.cards), **options
+            Registry(own, author="t"),
+            DuckDBEngine(companies.reference(), demo.cards),
+            **options,
         )
 
     return serve

@@ -52,7 +52,9 @@ ODD = [
     tool("untyped", inputSchema={}),
     tool(
         "either",
-        inputSchema={"oneOf": [{"type": "object", "properties": {"x": {"type": "integer"}}}]},
+        inputSchema={
+            "oneOf": [{"type": "object", "properties": {"x": {"type": "integer"}}}]
+        },
     ),
     tool("contradicts", outputSchema=5, annotations=7, inputSchema=ARGUMENTS),
 ]
@@ -68,7 +70,9 @@ def text(text: str, **more: Any) -> dict[str, Any]:
 ANSWERS: dict[tuple[str, str], dict[str, Any]] = {
     ("initialize", "old"): {"result": {"protocolVersion": "1999-01-01", **INFO}},
     ("initialize", "not a result"): {"result": {"hello": 1}},
-    ("tools/list", "no tools"): {"error": {"code": -32601, "message": "Method not found"}},
+    ("tools/list", "no tools"): {
+        "error": {"code": -32601, "message": "Method not found"}
+    },
     ("tools/list", "no list"): {"result": {"tools": 5}},
     ("tools/list", "endless"): {"result": {"tools": [], "nextCursor": "again"}},
     ("tools/list", "odd"): {"result": {"tools": ODD}},
@@ -76,7 +80,9 @@ ANSWERS: dict[tuple[str, str], dict[str, Any]] = {
     ("tools/call", "control"): text("bad \x1b[31m\x00 thing", isError=True),
     ("tools/call", "error"): {"error": {"code": -32603, "message": "boom \x1b[31m"}},
     ("tools/call", "environment"): text(json.dumps(dict(os.environ))),
-    ("tools/call", "odd result"): {"result": {"content": 5, "structuredContent": [1, 2]}},
+    ("tools/call", "odd result"): {
+        "result": {"content": 5, "structuredContent": [1, 2]}
+    },
 }
 
 if HOW == "ends":

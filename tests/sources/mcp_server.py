@@ -79,12 +79,17 @@ async def meet(number: int) -> int:
 
 @app.tool(annotations=READS)
 def rows() -> list[dict[str, Any]]:
-    return [{"name": "x", "code": "007", "n": 1}, {"name": "y", "code": "1E5", "n": 2**60}]
+    return [
+        {"name": "x", "code": "007", "n": 1},
+        {"name": "y", "code": "1E5", "n": 2**60},
+    ]
 
 
 class Sale(BaseModel):
     day: dt.date
-    spend: Annotated[float, Field(description="Card spend.", json_schema_extra={"unit": "USD"})]
+    spend: Annotated[
+        float, Field(description="Card spend.", json_schema_extra={"unit": "USD"})
+    ]
     kind: Literal["in shop", "online"] = "online"
     cards: int | None = None
 
@@ -127,7 +132,8 @@ def nothing() -> None:
 def _blob(content: bytes, uri: str, kind: str | None) -> EmbeddedResource:
     blob = base64.b64encode(content).decode()
     return EmbeddedResource(
-        type="resource", resource=BlobResourceContents(uri=uri, blob=blob, mime_type=kind)
+        type="resource",
+        resource=BlobResourceContents(uri=uri, blob=blob, mime_type=kind),
     )
 
 
@@ -137,14 +143,21 @@ def _text(content: str, uri: str, kind: str | None) -> EmbeddedResource:
 
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0"
-IMAGE = ImageContent(type="image", data=base64.b64encode(PNG).decode(), mime_type="image/png")
+IMAGE = ImageContent(
+    type="image", data=base64.b64encode(PNG).decode(), mime_type="image/png"
+)
 LINK = ResourceLink(
-    type="resource_link", name="Report", uri="file:///report.pdf", mime_type="application/pdf"
+    type="resource_link",
+    name="Report",
+    uri="file:///report.pdf",
+    mime_type="application/pdf",
 )
 FILES: dict[str, list[Any]] = {
     "image": [IMAGE],
     "audio": [
-        AudioContent(type="audio", data=base64.b64encode(b"RIFF").decode(), mime_type="audio/wav")
+        AudioContent(
+            type="audio", data=base64.b64encode(b"RIFF").decode(), mime_type="audio/wav"
+        )
     ],
     "pdf": [_blob(b"%PDF-1.7", "file:///r.pdf", "application/pdf")],
     "bytes": [_blob(b"[\0", "file:///r", None)],
@@ -169,7 +182,9 @@ def files(which: str):  # noqa: ANN201  # it has no result schema
 @app.tool(annotations=READS)
 def rows_and_image() -> Annotated[CallToolResult, Point]:
     text = TextContent(type="text", text='{"x": 1.0, "y": 2.0}')
-    return CallToolResult(content=[text, IMAGE], structured_content={"x": 1.0, "y": 2.0})
+    return CallToolResult(
+        content=[text, IMAGE], structured_content={"x": 1.0, "y": 2.0}
+    )
 
 
 @app.tool(annotations=READS)
@@ -195,7 +210,9 @@ async def asks(context: Context[Any, Any]) -> str:
 @app.tool(annotations=READS)
 async def leads(context: Context[Any, Any]) -> str:
     """Ask the user to open a link."""
-    reply = await context.elicit_url("Sign in there", "https://sign.in.example/?a=1", "7")
+    reply = await context.elicit_url(
+        "Sign in there", "https://sign.in.example/?a=1", "7"
+    )
     return reply.action
 
 

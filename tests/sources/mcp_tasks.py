@@ -9,7 +9,10 @@ from typing import Any
 
 STEPS = 2  # looks at a task until it ends
 TOOLS = ("completed", "failed", "cancelled", "input_required", "endless")
-INFO = {"capabilities": {"tools": {}, "tasks": {}}, "serverInfo": {"name": "tasks", "version": "1"}}
+INFO = {
+    "capabilities": {"tools": {}, "tasks": {}},
+    "serverInfo": {"name": "tasks", "version": "1"},
+}
 SCHEMA = {"type": "object", "properties": {"x": {"type": "integer"}}}
 looks: dict[str, int] = {}
 arguments: dict[str, Any] = {}
@@ -19,7 +22,10 @@ def task(name: str) -> dict[str, Any]:
     """Return how far a task is."""
     looks[name] = looks.get(name, -1) + 1
     is_over = looks[name] >= STEPS and name != "endless"
-    times = {"createdAt": "2025-11-25T10:00:00Z", "lastUpdatedAt": "2025-11-25T10:00:01Z"}
+    times = {
+        "createdAt": "2025-11-25T10:00:00Z",
+        "lastUpdatedAt": "2025-11-25T10:00:01Z",
+    }
     state = {
         "status": name if is_over else "working",
         "statusMessage": f"step {looks[name]} of {name}",
@@ -33,7 +39,11 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
             return {"protocolVersion": "2025-11-25", **INFO}
         case "tools/list":
             execution = {"execution": {"taskSupport": "required"}}
-            return {"tools": [{"name": name, "inputSchema": SCHEMA, **execution} for name in TOOLS]}
+            return {
+                "tools": [
+                    {"name": name, "inputSchema": SCHEMA, **execution} for name in TOOLS
+                ]
+            }
         case "tools/call":
             assert "task" in params
             arguments[params["name"]] = params["arguments"]
@@ -42,7 +52,12 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
             return task(params["taskId"])
         case "tasks/result":
             name = params["taskId"]
-            content = [{"type": "text", "text": json.dumps([{"task": name, **arguments[name]}])}]
+            content = [
+                {
+                    "type": "text",
+                    "text": json.dumps([{"task": name, **arguments[name]}]),
+                }
+            ]
             return {"content": content, "isError": name == "failed"}
     Path(sys.argv[1]).write_text(method)  # tasks/cancel
     return {**task(params["taskId"]), "status": "cancelled"}

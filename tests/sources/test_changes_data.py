@@ -30,11 +30,17 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.api import Session
 
-ITEM = {"type": "object", "properties": {"item": {"type": "string"}, "count": {"type": "integer"}}}
-LOOK = operation(param("item", description="'orders' lists its values."), operationId="orders")
+ITEM = {
+    "type": "object",
+    "properties": {"item": {"type": "string"}, "count": {"type": "integer"}},
+}
+LOOK = operation(
+    param("item", description="'orders' lists its values."), operationId="orders"
+)
 ADD = operation(operationId="create_order", summary="Order an item", body=ITEM)
 SHIP = operation(
-    param("item", description="Call 'create_order' to get list of items."), operationId="ship"
+    param("item", description="Call 'create_order' to get list of items."),
+    operationId="ship",
 )
 PATHS = {"/orders": {"get": LOOK, "post": ADD}, "/ship": {"post": SHIP}}
 
@@ -51,7 +57,11 @@ class Shop:
         described = Route("/openapi.json", lambda _: JSONResponse(document(PATHS)))
         orders = Route("/orders", self.list_orders, methods=["GET"])
         self.app = Starlette(
-            routes=[described, orders, Route("/{rest:path}", self.add, methods=["POST"])]
+            routes=[
+                described,
+                orders,
+                Route("/{rest:path}", self.add, methods=["POST"]),
+            ]
         )
 
     async def list_orders(self, _: Request) -> Response:
@@ -66,7 +76,9 @@ class Shop:
                 return Response()
         self.orders.append(item)
         if self.statuses:
-            return Response(status_code=self.statuses.pop(0), headers={"Retry-After": "0"})
+            return Response(
+                status_code=self.statuses.pop(0), headers={"Retry-After": "0"}
+            )
         return JSONResponse([{"item": item}])
 
 
@@ -122,9 +134,15 @@ def test_an_assistant_is_told(funcs: Session) -> None:
     )
     for reads in (True, False):
         tool = mcp_server.tool(funcs.create_order, reads=reads)
-        assert (tool.annotations.read_only_hint, tool.annotations.destructive_hint) == (False, True)
+        assert (tool.annotations.read_only_hint, tool.annotations.destructive_hint) == (
+            False,
+            True,
+        )
         assert tool.description.startswith("Changes data.")
-        assert mcp_server.tool(funcs.orders, reads=reads).annotations.read_only_hint is reads
+        assert (
+            mcp_server.tool(funcs.orders, reads=reads).annotations.read_only_hint
+            is reads
+        )
 
 
 def test_each_call_is_sent(shop: Shop, funcs: Session) -> None:
@@ -149,10 +167,14 @@ def test_each_sweep_sends_each_run(shop: Shop, funcs: Session) -> None:
     assert shop.looks == 2
 
 
-def test_a_folder_keeps_what_was_done(shop: Shop, funcs: Session, tmp_path: Path) -> None:
+def test_a_folder_keeps_what_was_done(
+    shop: Shop, funcs: Session, tmp_path: Path
+) -> None:
     """The same sweep into the same folder runs what is missing only; another folder starts from nothing."""
     for folder, items in (("one", "ab"), ("one", "abc"), ("two", "ab")):
-        into = funcs.create_order.with_options(to=tmp_path / folder, most_runs=3, progress=False)
+        into = funcs.create_order.with_options(
+            to=tmp_path / folder, most_runs=3, progress=False
+        )
         assert into.sweep(item=list(items)).count_rows() == len(items)
     assert sorted(shop.orders) == ["a", "a", "b", "b", "c"]
 
@@ -194,9 +216,12 @@ def test_a_sweep_is_refused_until_it_is_allowed(
         shell.run_line_magic("funcs", "sweep create_order item=[a,b] --dry-run -o sent")
         assert len(shell.user_ns["sent"]) == 2
         assert not shop.orders
-        frame = shell.run_line_magic("funcs", "sweep create_order item=[a,b] --most-runs 2 -q")
+        frame = shell.run_line_magic(
+            "funcs", "sweep create_order item=[a,b] --most-runs 2 -q"
+        )
         assert len(frame) == 2
-        assert len(shell.run_line_magic("funcs", "again 1")) == 2  # which its user asks for
+        # Which its user asks for.
+        assert len(shell.run_line_magic("funcs", "again 1")) == 2
     assert len(funcs.create_order.with_options(progress=False).sweep(item=["c"])) == 1
     assert sorted(shop.orders) == ["a", "a", "b", "b", "c"]
 
@@ -210,9 +235,9 @@ def test_a_panel_asks_with_a_second_press(shop: Shop, funcs: Session) -> None:
 
     def press(*, confirmed: bool) -> str:
         return str(
-            page.ask("run", seq=1, values={"item": {"each": ["a", "b"]}}, confirmed=confirmed)[
-                "asks"
-            ]
+            page.ask(
+                "run", seq=1, values={"item": {"each": ["a", "b"]}}, confirmed=confirmed
+            )["asks"]
         )
 
     for times in (1, 2):

@@ -50,7 +50,9 @@ ACCEPTS: dict[str, Callable[[Request], bool]] = {
     "basic": lambda request: request.headers.get("authorization") == f"Basic {BASIC}",
     "key": lambda request: request.headers.get("x-key") == CANARY,
     "secret": lambda request: request.headers.get("x-secret") == OTHER,
-    "bearer": lambda request: request.headers.get("authorization") == f"Bearer {CANARY}",
+    "bearer": lambda request: (
+        request.headers.get("authorization") == f"Bearer {CANARY}"
+    ),
     "token": lambda request: request.headers.get("authorization") == f"Token {CANARY}",
     "mutual": lambda _: False,
 }
@@ -81,24 +83,40 @@ class Api:
 
     async def describe(self, request: Request) -> Response:
         self.seen.append(f"{request.url} {request.headers}")
-        keys = [param("api_key"), param("q"), param("X-Key", "header"), param("lang", "cookie")]
+        keys = [
+            param("api_key"),
+            param("q"),
+            param("X-Key", "header"),
+            param("lang", "cookie"),
+        ]
         paths = {
             "/look": {"get": operation(*keys, operationId="look")},
             "/change": {"post": operation(operationId="change")},
         }
         parts = {"securitySchemes": self.schemes}
-        return JSONResponse(document(paths, security=self.security, components=parts, **self.more))
+        return JSONResponse(
+            document(paths, security=self.security, components=parts, **self.more)
+        )
 
     async def answer(self, request: Request) -> Response:
         self.seen.append(f"{request.url} {request.headers}")
-        met = [names for names in self.security if all(ACCEPTS[name](request) for name in names)]
+        met = [
+            names
+            for names in self.security
+            if all(ACCEPTS[name](request) for name in names)
+        ]
         if not met:
-            return JSONResponse({"error": f"no: {request.url} {dict(request.headers)}"}, 401)
+            return JSONResponse(
+                {"error": f"no: {request.url} {dict(request.headers)}"}, 401
+            )
         if request.query_params.get("page") == "1":
             return JSONResponse({"items": [{"n": 2}], "next": None})
         following = f"{request.url}&page=1"
         return JSONResponse(
-            {"items": [{"n": 1}], "next": following if "q" in request.query_params else None}
+            {
+                "items": [{"n": 1}],
+                "next": following if "q" in request.query_params else None,
+            }
         )
 
 
@@ -112,7 +130,9 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture
-def profile(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def profile(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Any]:
     """Return a function that connects to a profile with the credentials of some schemes."""
     monkeypatch.setenv("A_KEY", CANARY)
     monkeypatch.setenv("OTHER_KEY", OTHER)
@@ -125,7 +145,8 @@ def profile(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
         api.security = security
         tables = {name: AUTH[name] for name in names} | auth
         text = "".join(
-            f'[profiles.shop.auth."{name}"]\n{table}\n' for name, table in tables.items()
+            f'[profiles.shop.auth."{name}"]\n{table}\n'
+            for name, table in tables.items()
         )
         (tmp_path / "profiles.toml").write_text(
             f'[profiles.shop]\nurl = "{url}/openapi.json"\n{more}\n{text}', "utf-8"
@@ -143,8 +164,12 @@ class Case(NamedTuple):
 CASES = {
     **{name: Case([{name: []}], (name,)) for name in AUTH},
     "two together": Case([{"key": [], "secret": []}], ("key", "secret")),
-    "a query key and a cookie": Case([{"query key": [], "cookie": []}], ("query key", "cookie")),
-    "the second alternative": Case([{"bearer": []}, {"key": [], "secret": []}], ("key", "secret")),
+    "a query key and a cookie": Case(
+        [{"query key": [], "cookie": []}], ("query key", "cookie")
+    ),
+    "the second alternative": Case(
+        [{"bearer": []}, {"key": [], "secret": []}], ("key", "secret")
+    ),
     "not the one that can't be met": Case([{"mutual": []}, {"basic": []}], ("basic",)),
     "an alternative without any": Case([{}, {"basic": []}], ("basic",)),
 }
@@ -158,7 +183,9 @@ def test_an_operation_gets_the_credentials_that_it_takes(
     funcs = profile(case.security, *case.names)
     assert list(funcs.look()["n"]) == [1]
     assert funcs.change()["n"].tolist() == [1]
-    assert list(funcs.look.with_options(pages="all", cache=False)(q="a b", lang="en")["n"]) == [
+    assert list(
+        funcs.look.with_options(pages="all", cache=False)(q="a b", lang="en")["n"]
+    ) == [
         1,
         2,
     ]
@@ -292,10 +319,15 @@ def test_the_environment_has_a_credential_per_scheme(
 
 def test_a_parameter_that_is_a_scheme_is_no_field(profile: Callable[..., Any]) -> None:
     """In whatever place it is: its value would be in the history."""
-    assert [field.name for field in profile([{"key": []}], "key").look.fields] == ["q", "lang"]
+    assert [field.name for field in profile([{"key": []}], "key").look.fields] == [
+        "q",
+        "lang",
+    ]
 
 
-@pytest.mark.parametrize("names", [("query key",), ("cookie", "key"), ("basic",), ("token",)])
+@pytest.mark.parametrize(
+    "names", [("query key",), ("cookie", "key"), ("basic",), ("token",)]
+)
 def test_the_curl_command_has_variables_for_its_secrets(
     names: tuple[str, ...], profile: Callable[..., Any]
 ) -> None:
@@ -310,7 +342,8 @@ def test_the_curl_command_has_variables_for_its_secrets(
         "token": CANARY,
     }
     environment = {
-        f"FUNCS_AUTH_{name.upper().replace(' ', '_')}": value for name, value in variables.items()
+        f"FUNCS_AUTH_{name.upper().replace(' ', '_')}": value
+        for name, value in variables.items()
     }
     done = subprocess.run(
         ["bash", "-c", f"{command} -s"],
@@ -333,7 +366,10 @@ def test_the_curl_command_has_variables_for_its_secrets(
         ("token_env = 5", "has a token_env that is not text"),
         ('client_id = "x"\nflow = "password"', "has a flow of another kind"),
         ('client_id = "x"\nscopes = "a b"', "has a scopes of another kind"),
-        ('client_id = "x"\nredirect_port = true', "has a redirect_port of another kind"),
+        (
+            'client_id = "x"\nredirect_port = true',
+            "has a redirect_port of another kind",
+        ),
         ('client_id = "x"\nkeep = "file"', "has a keep of another kind"),
         ('token_env = "NOT_SET"', "is not set"),
     ],
@@ -408,11 +444,18 @@ def test_a_credential_goes_to_its_own_origin_only(
     )
     paths = {
         "/api": {"get": operation(operationId="api")},
-        "/own": {"get": operation(operationId="own", servers=[{"url": "https://docs.example"}])},
+        "/own": {
+            "get": operation(
+                operationId="own", servers=[{"url": "https://docs.example"}]
+            )
+        },
     }
     more = {"servers": [{"url": "https://api.example"}], "security": [{"key": []}]}
     server = Server(document(paths, components={"securitySchemes": SCHEMES}, **more))
     funcs = jf.connect("shop", transport=server)
     funcs.api()
     funcs.own()
-    assert [CANARY in str(request["headers"]) for request in server.seen] == [True, False]
+    assert [CANARY in str(request["headers"]) for request in server.seen] == [
+        True,
+        False,
+    ]

@@ -64,7 +64,9 @@ ROW = {
 
 def replying(schema: Any, reply: Any, **components: Any) -> Any:
     """Return a function of a document that declares a reply, of a server that sends another or the same."""
-    responses = {"200": {"description": "", "content": {"application/json": {"schema": schema}}}}
+    responses = {
+        "200": {"description": "", "content": {"application/json": {"schema": schema}}}
+    }
     operation = {
         "operationId": "run",
         "responses": responses,
@@ -91,7 +93,10 @@ def _app(answer: Any) -> Any:
 
 def page(item: Any, **more: Any) -> dict[str, Any]:
     items = {"type": "array", "items": item}
-    return {"type": "object", "properties": {"total": WHOLE, "next": TEXT, "items": items, **more}}
+    return {
+        "type": "object",
+        "properties": {"total": WHOLE, "next": TEXT, "items": items, **more},
+    }
 
 
 def dtypes(frame: pd.DataFrame) -> dict[str, str]:
@@ -99,7 +104,9 @@ def dtypes(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def test_columns_have_the_declared_order_dtypes_and_words() -> None:
-    frame = replying({"type": "array", "items": SPEND}, [ROW, ROW | {"cards": None, "extra": 1}])()
+    frame = replying(
+        {"type": "array", "items": SPEND}, [ROW, ROW | {"cards": None, "extra": 1}]
+    )()
     assert dtypes(frame) == {**DTYPES, "extra": "Int64"}
     assert frame["price"][0] == Decimal("12.50")
     assert frame["cards"].tolist()[0] == 3
@@ -124,7 +131,11 @@ def test_an_empty_list_has_the_declared_columns(reply: Any) -> None:
 
 def test_a_column_that_no_row_has_is_there_only_if_the_schema_requires_it() -> None:
     frame = replying(page(SPEND), {"items": [{"version": "1", "day": "2024-05-06"}]})()
-    assert dtypes(frame) == {"day": "datetime64[us]", "spend": "float64", "version": "string"}
+    assert dtypes(frame) == {
+        "day": "datetime64[us]",
+        "spend": "float64",
+        "version": "string",
+    }
     assert frame["spend"].isna().all()
 
 
@@ -146,7 +157,10 @@ PEOPLE = {"type": "array", "items": {"type": "object", "properties": {"name": TE
     ],
 )  # fmt: skip
 def test_the_schema_says_which_member_is_the_list(schema: Any, reply: Any) -> None:
-    components = {"Item": ITEM, "Page": {"type": "object", "properties": {"cursor": TEXT}}}
+    components = {
+        "Item": ITEM,
+        "Page": {"type": "object", "properties": {"cursor": TEXT}},
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         frame = replying(schema, reply, **components)()
@@ -212,7 +226,9 @@ def test_exact_decimals_keep_every_digit() -> None:
     reply = json.loads(f'[{{"n": 0.1, "d": {digits}}}]', parse_float=Decimal)
     schema = {
         "type": "array",
-        "items": {"properties": {"d": {"type": "number", "format": "decimal"}, "n": {}}},
+        "items": {
+            "properties": {"d": {"type": "number", "format": "decimal"}, "n": {}}
+        },
     }
 
     class Exact(JSONResponse):
@@ -235,14 +251,18 @@ def test_all_pages_have_the_declared_columns() -> None:
     def reply(request: Request) -> Any:
         number = int(request.query_params.get("page") or 1)
         items = [ROW | {"cards": number}] if number < 3 else None
-        return {"items": items, "total": 9, "next": f"?page={number + 1}" if number < 3 else ""}
+        return {
+            "items": items,
+            "total": 9,
+            "next": f"?page={number + 1}" if number < 3 else "",
+        }
 
     frame = replying(page(SPEND), reply).with_options(pages="all", cache=False)()
     assert (dtypes(frame), len(frame)) == (DTYPES, 2)
     assert frame.attrs["funcs"]["columns"]["spend"]["unit"] == "USD"
-    empty = replying(page(SPEND), {"items": [], "total": 5, "next": "?page=2"}).with_options(
-        pages="all", cache=False
-    )
+    empty = replying(
+        page(SPEND), {"items": [], "total": 5, "next": "?page=2"}
+    ).with_options(pages="all", cache=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert dtypes(empty()) == DTYPES
@@ -251,16 +271,22 @@ def test_all_pages_have_the_declared_columns() -> None:
 def test_a_sweep_keeps_the_declared_dtypes_and_words() -> None:
     rows = {"a": [ROW], "b": [], "c": [ROW | {"at": None, "cards": None}]}
     function = replying(
-        {"type": "array", "items": SPEND}, lambda request: rows[request.query_params["kind"]]
+        {"type": "array", "items": SPEND},
+        lambda request: rows[request.query_params["kind"]],
     )
     frame = function.with_options(progress=False).sweep(kind=["a", "b", "c"])
     assert dtypes(frame) == {"kind": "string", **DTYPES}
-    assert frame.attrs["funcs"]["columns"]["spend"] == {"description": "Card spend.", "unit": "USD"}
+    assert frame.attrs["funcs"]["columns"]["spend"] == {
+        "description": "Card spend.",
+        "unit": "USD",
+    }
 
 
 def test_a_cached_result_is_the_same_until_the_schema_changes() -> None:
     pytest.importorskip("pyarrow", reason="the cache needs pyarrow")
-    function = replying({"type": "array", "items": SPEND}, [ROW]).with_options(cache=True)
+    function = replying({"type": "array", "items": SPEND}, [ROW]).with_options(
+        cache=True
+    )
     first, second = function(), function()
     assert "cached" in second.attrs["funcs"]
     assert dtypes(first) == dtypes(second) == DTYPES
@@ -276,14 +302,20 @@ def test_declared_options_list_the_values_of_a_parameter() -> None:
     """Though a column of them has no dtype of text."""
     schema = {
         "type": "array",
-        "items": {"type": "object", "properties": {"code": TEXT | {"enum": ["a", "b"]}}},
+        "items": {
+            "type": "object",
+            "properties": {"code": TEXT | {"enum": ["a", "b"]}},
+        },
     }
-    responses = {"200": {"description": "", "content": {"application/json": {"schema": schema}}}}
+    responses = {
+        "200": {"description": "", "content": {"application/json": {"schema": schema}}}
+    }
     listing = {"operationId": "listCodes", "responses": responses}
     asked = param("kind", description="Use function 'listCodes' to get list of kinds.")
     run = {"operationId": "run", "responses": responses, "parameters": [asked]}
     function = serving(
-        Server(document({"/codes": {"get": listing}, "/run": {"get": run}})), [{"code": "b"}]
+        Server(document({"/codes": {"get": listing}, "/run": {"get": run}})),
+        [{"code": "b"}],
     )
     lists = function.session["listCodes"]
     lists()
@@ -308,7 +340,10 @@ ODD: dict[str, Any] = {
     "a text": "x",
     "types of texts": {"type": "text"},
     "cycle of references": {"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/A"}}},
-    "cycle of parts": {"$ref": "#/$defs/A", "$defs": {"A": {"allOf": [{"$ref": "#/$defs/A"}]}}},
+    "cycle of parts": {
+        "$ref": "#/$defs/A",
+        "$defs": {"A": {"allOf": [{"$ref": "#/$defs/A"}]}},
+    },
     "cycle of objects": {"$ref": "#/$defs/Node", "$defs": {"Node": NODE}},
     "cycle of alternatives": {
         "$ref": "#/$defs/A",
@@ -331,11 +366,26 @@ ODD: dict[str, Any] = {
     },
     "odd words": {
         "type": "object",
-        "properties": {"": 1, "a": None, "b": {"enum": [{}, []], "format": 5, "unit": []}},
+        "properties": {
+            "": 1,
+            "a": None,
+            "b": {"enum": [{}, []], "format": 5, "unit": []},
+        },
     },
-    "odd lists": {"type": "array", "items": [ITEM, 5], "description": {}, "nullable": "x"},
-    "many members": {"type": "object", "properties": {str(at): TEXT for at in range(5000)}},
-    "true in place of parts": {"allOf": [True, 5, None, ITEM], "required": [1, "n", None]},
+    "odd lists": {
+        "type": "array",
+        "items": [ITEM, 5],
+        "description": {},
+        "nullable": "x",
+    },
+    "many members": {
+        "type": "object",
+        "properties": {str(at): TEXT for at in range(5000)},
+    },
+    "true in place of parts": {
+        "allOf": [True, 5, None, ITEM],
+        "required": [1, "n", None],
+    },
 }
 
 
@@ -365,7 +415,10 @@ def test_a_document_of_schemas_in_cycles_is_read_in_linear_time() -> None:
             for at, name in enumerate(names)
         }
         schemas = ReplySchemas(
-            {name: {"type": "object", "properties": members} for name, members in parts.items()}
+            {
+                name: {"type": "object", "properties": members}
+                for name, members in parts.items()
+            }
         )
         for name in names:
             schemas.read({"$ref": f"#/{name}"})

@@ -54,11 +54,14 @@ class Recorded:
         self.tokens: set[str] = set()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        seen = self.seen  # of the test that sent the request, which may be answered in the next one
+        # Of the test that sent the request, which may be answered in the next one.
+        seen = self.seen
 
         async def answer(message: Any) -> None:
             if message["type"] == "http.response.start" and scope["method"] != "DELETE":
-                seen.append(f"{scope['method']} {scope['path']} {int(message['status'])}")
+                seen.append(
+                    f"{scope['method']} {scope['path']} {int(message['status'])}"
+                )
             await send(message)
 
         if scope["type"] == "http":
@@ -67,9 +70,9 @@ class Recorded:
 
 
 def mcp(path: str, **options: Any) -> Any:
-    server = pytest.importorskip("mcp.server", reason="the extra 'mcp' is not installed").MCPServer(
-        "Small"
-    )
+    server = pytest.importorskip(
+        "mcp.server", reason="the extra 'mcp' is not installed"
+    ).MCPServer("Small")
 
     @server.tool()  # type: ignore[untyped-decorator,unused-ignore]
     def look() -> int:
@@ -98,7 +101,8 @@ def small_mcp(initialized: list[Any], **replies: Any) -> Starlette:
         failed = {"error": {"code": -32603, "message": "No luck"}}
         what = {"result": replies[method]} if method in replies else failed
         return JSONResponse(
-            {"jsonrpc": "2.0", "id": asked["id"], **what}, headers={"mcp-session-id": "1"}
+            {"jsonrpc": "2.0", "id": asked["id"], **what},
+            headers={"mcp-session-id": "1"},
         )
 
     return Starlette(routes=[Route("/{rest:path}", answer, methods=["GET", "POST"])])
@@ -117,14 +121,22 @@ def answering(
         if request.method == "GET" and request.url.path.endswith("/look"):
             return JSONResponse([{"n": 1}])
         what = (
-            get if request.method == "GET" else listing if request.url.path.endswith(LIST) else post
+            get
+            if request.method == "GET"
+            else listing
+            if request.url.path.endswith(LIST)
+            else post
         )
         if what is None or isinstance(what, int):
             while what == 1 and (await request.receive())["type"] != "http.disconnect":
                 pass
             return Response("no", 404 if what in {None, 1} else what, headers)
         kind = "text/html" if what == b"<html>" else "application/yaml"
-        return Response(what, media_type=kind) if isinstance(what, bytes) else JSONResponse(what)
+        return (
+            Response(what, media_type=kind)
+            if isinstance(what, bytes)
+            else JSONResponse(what)
+        )
 
     return Starlette(routes=[Route(path, answer, methods=["GET", "POST"])])
 
@@ -134,7 +146,8 @@ def opened(url: str, token: str | None = CANARY) -> Session:
     return Session(cast("Connection", resolve(url, token)))
 
 
-board = Recorded(None)  # served once: to start and to stop a server takes longer than a test
+# Served once: to start and to stop a server takes longer than a test.
+board = Recorded(None)
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +170,11 @@ def connected(origin: str) -> Iterator[Connect]:
             )  # an MCP server's sessions begin and end with it
             own.app, own.seen, own.tokens = app, [], set()
             session = opened(
-                (origin if own is board else stack.enter_context(serving(own, lifespan="on")))
+                (
+                    origin
+                    if own is board
+                    else stack.enter_context(serving(own, lifespan="on"))
+                )
                 + path,
                 token,
             )
@@ -190,7 +207,9 @@ KINDS: dict[str, tuple[Any, str, str, str, list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("app", "path", "kind", "name", "seen"), KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize(
+    ("app", "path", "kind", "name", "seen"), KINDS.values(), ids=KINDS
+)
 def test_an_address_has_the_kind_that_it_answers_as(
     connected: Connect, app: Any, path: str, kind: str, name: str, seen: list[str]
 ) -> None:
@@ -211,7 +230,12 @@ NOTHING: dict[str, tuple[Any, type[Exception], str, int]] = {
     "no method": ((405, 405, 405), jf.ConfigError, "does not accept runs", 3),
     "not acceptable": ((406, 406, 406), jf.ProtocolError, "406", 4),
     "a bad request": ((400, 400, 400), jf.FunctionError, "no", 4),
-    "web pages": ((b"<html>", b"<html>", b"<html>"), jf.AuthenticationError, "web page", 4),
+    "web pages": (
+        (b"<html>", b"<html>", b"<html>"),
+        jf.AuthenticationError,
+        "web page",
+        4,
+    ),
     "other JSON": (({}, {}, {}), jf.ProtocolError, "no list of functions", 3),
     "other YAML": ((b"a: 1", 404, 404), jf.ConfigError, "no function service", 4),
     "tools outside of MCP": (
@@ -238,7 +262,9 @@ NOTHING: dict[str, tuple[Any, type[Exception], str, int]] = {
 }
 
 
-@pytest.mark.parametrize(("answers", "error", "said", "asked"), NOTHING.values(), ids=NOTHING)
+@pytest.mark.parametrize(
+    ("answers", "error", "said", "asked"), NOTHING.values(), ids=NOTHING
+)
 def test_what_is_of_no_kind_is_the_services_error(
     connected: Connect, answers: Any, error: type[Exception], said: str, asked: int
 ) -> None:
@@ -246,7 +272,9 @@ def test_what_is_of_no_kind_is_the_services_error(
     funcs, server = connected(answering(*answers))
     with pytest.raises(error, match=re.escape(said) or None) as caught:
         _ = funcs.names
-    assert ("\nNor is it an MCP server or an OpenAPI document." in str(caught.value)) is bool(said)
+    assert (
+        "\nNor is it an MCP server or an OpenAPI document." in str(caught.value)
+    ) is bool(said)
     assert len(str(caught.value).splitlines()) == 2 or not said
     assert (len(server.seen), funcs.kind, funcs.status().kind) == (asked, "", "")
 
@@ -281,7 +309,9 @@ def test_without_a_token_an_address_may_be_for_everybody(
 def test_an_mcp_server_that_cannot_list_is_one(connected: Connect) -> None:
     """Its own error is shown once it has answered as a server."""
     funcs, _ = connected(small_mcp([]))
-    with pytest.raises(jf.ProtocolError, match="did not answer as an MCP server: No luck"):
+    with pytest.raises(
+        jf.ProtocolError, match="did not answer as an MCP server: No luck"
+    ):
         _ = funcs.names
 
 
@@ -308,10 +338,14 @@ def test_a_search_costs_no_retries(connected: Connect) -> None:
     for _ in range(6):
         with pytest.raises(jf.ConfigError):
             _ = funcs.names
-    [health] = [each for origin, each in retries.HEALTH.items() if origin == funcs.address]
+    [health] = [
+        each for origin, each in retries.HEALTH.items() if origin == funcs.address
+    ]
     assert (health.budget.left, health.breaker.is_open) == (health.budget.most, False)
     # The MCP library's own messages may be more under load.
-    assert [server.seen.count(asked) for asked in (f"POST {LIST} 404", "GET / 500")] == [6, 6]
+    assert [
+        server.seen.count(asked) for asked in (f"POST {LIST} 404", "GET / 500")
+    ] == [6, 6]
 
 
 def test_first_uses_at_once_search_once(connected: Connect) -> None:
@@ -350,7 +384,10 @@ def test_the_query_of_a_document_is_asked_for_and_not_shown() -> None:
     [
         ([{"name": "a", "inputSchema": {}}], "a list of MCP tools"),
         ({"tools": [{"name": "a", "inputSchema": {}}]}, "a list of MCP tools"),
-        ({"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "a"}]}}, "a JSON-RPC message"),
+        (
+            {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "a"}]}},
+            "a JSON-RPC message",
+        ),
         ([{"jsonrpc": "2.0", "id": None, "error": {}}], "a JSON-RPC message"),
         (DOCUMENT | {"tags": [{"name": "a"}]}, "an OpenAPI document"),
         ({"swagger": "2.0", "tags": [{"name": "a"}]}, "an OpenAPI document"),
@@ -361,7 +398,11 @@ def test_only_a_listing_is_read_as_one(reply: Any, said: str) -> None:
     with pytest.raises(jf.ProtocolError, match=f"The reply is {said}, not a listing"):
         parse_listing(json.dumps(reply).encode())
     assert (
-        len(parse_listing(b'[{"name": "a", "inputSchema": {}, "params": []}, {"name": "openapi"}]'))
+        len(
+            parse_listing(
+                b'[{"name": "a", "inputSchema": {}, "params": []}, {"name": "openapi"}]'
+            )
+        )
         == 2
     )
 
@@ -405,9 +446,22 @@ def test_without_the_extras_a_document_is_still_found() -> None:
         serving(answering()) as nothing,
         serving(answering(YAML)) as yaml,
     ):
-        run = [sys.executable, "-c", WITHOUT, found, tools, nothing, yaml, f"{yaml}/a.yaml"]
-        done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=True)
-    assert [line for line in done.stdout.splitlines() if "no function service" not in line] == [
+        run = [
+            sys.executable,
+            "-c",
+            WITHOUT,
+            found,
+            tools,
+            nothing,
+            yaml,
+            f"{yaml}/a.yaml",
+        ]
+        done = subprocess.run(
+            run, capture_output=True, text=True, timeout=60, check=True
+        )
+    assert [
+        line for line in done.stdout.splitlines() if "no function service" not in line
+    ] == [
         "['Look']",
         "If it is an MCP server: pip install 'jupyter-funcs[mcp]'.",
         "Nor is it an OpenAPI document. Check the address of the service.",

@@ -106,7 +106,12 @@ def read(path: Path) -> Catalog:
     server = "https://api.example"
     address = path.absolute().as_uri()
     connection = Connection(
-        path.name, address, NO_TOKEN, kind="openapi", location=str(path), allow_server=server
+        path.name,
+        address,
+        NO_TOKEN,
+        kind="openapi",
+        location=str(path),
+        allow_server=server,
     )
     return read_document(path.read_bytes(), connection)
 
@@ -120,7 +125,8 @@ def referring(param: str, **files: Any) -> dict[str, Any]:
 def expect_whole(catalog: Any) -> None:
     functions = {function.name: function for function in catalog}
     params = {
-        name: [param.name for param in function.params] for name, function in functions.items()
+        name: [param.name for param in function.params]
+        for name, function in functions.items()
     }
     assert params == {
         "a": ["unit", "item"],
@@ -147,7 +153,9 @@ def origin() -> Iterator[tuple[str, list[tuple[str, str]], dict[str, Any]]]:
     files: dict[str, Any] = {}
 
     async def answer(request: Request) -> Response:
-        seen.append((request.path_params["path"], request.headers.get("authorization", "")))
+        seen.append(
+            (request.path_params["path"], request.headers.get("authorization", ""))
+        )
         name = request.path_params["path"]
         if name not in files:
             return PlainTextResponse("no such file", 404)
@@ -170,7 +178,9 @@ def test_the_files_of_an_origin_are_read(origin: Any) -> None:
 
 
 @pytest.mark.fault(161)
-def test_a_file_of_another_origin_and_one_that_is_not_served_are_named(origin: Any) -> None:
+def test_a_file_of_another_origin_and_one_that_is_not_served_are_named(
+    origin: Any,
+) -> None:
     """The other origin is asked for nothing, and gets no token."""
     url, seen, files = origin
     seen.clear()
@@ -193,11 +203,15 @@ def test_what_is_there_is_listed_if_there_is_no_time_for_more_files(
 ) -> None:
     """Thousands of files may take longer than a listing."""
     url, seen, files = origin
-    files["many.json"] = referring("v1/shared.json#/components/parameters/Day")["api.json"]
+    files["many.json"] = referring("v1/shared.json#/components/parameters/Day")[
+        "api.json"
+    ]
     seen.clear()
     monkeypatch.setattr(openapi, "_MIN_LEFT", 1e6)
     funcs = jf.connect(f"{url}/many.json", token=CANARY)
-    with pytest.warns(UserWarning, match="can't be read: there was no time left to ask for it"):
+    with pytest.warns(
+        UserWarning, match="can't be read: there was no time left to ask for it"
+    ):
         assert funcs.names == ["GET /b"]
     funcs.close()
     assert [path for path, _ in seen] == ["many.json"]
@@ -239,7 +253,9 @@ def test_an_operation_whose_parameter_cannot_be_read_is_left_out(
     )
     (folder / "link.json").symlink_to(tmp_path / "out.json")
     (folder / "linked").symlink_to(tmp_path)
-    with pytest.warns(UserWarning, match="Left out 1 of 2 operations: GET /a") as warned:
+    with pytest.warns(
+        UserWarning, match="Left out 1 of 2 operations: GET /a"
+    ) as warned:
         catalog = read(written(folder, referring(ref, **files)))
     [warning] = [str(warning.message) for warning in warned]
     assert said in warning
@@ -254,13 +270,18 @@ ELSEWHERE = {"$ref": "gone.json#/x"}
 PARTS: dict[str, tuple[dict[str, Any], str]] = {
     "a path item": ({"/a": ELSEWHERE}, r"/a \(its path refers to 'gone.json'"),
     "an operation": ({"/a": {"get": ELSEWHERE}}, r"GET /a \(its operation refers to"),
-    "a body": ({"/a": {"post": {**OK, "requestBody": ELSEWHERE}}}, r"POST /a \(its body refers to"),
+    "a body": (
+        {"/a": {"post": {**OK, "requestBody": ELSEWHERE}}},
+        r"POST /a \(its body refers to",
+    ),
     "the schema of a body": (
         {
             "/a": {
                 "post": {
                     **OK,
-                    "requestBody": {"content": {"application/json": {"schema": ELSEWHERE}}},
+                    "requestBody": {
+                        "content": {"application/json": {"schema": ELSEWHERE}}
+                    },
                 }
             }
         },
@@ -272,7 +293,9 @@ PARTS: dict[str, tuple[dict[str, Any], str]] = {
                 "post": {
                     **OK,
                     "requestBody": {
-                        "content": {"application/json": {"schema": {"allOf": [ELSEWHERE]}}}
+                        "content": {
+                            "application/json": {"schema": {"allOf": [ELSEWHERE]}}
+                        }
                     },
                 }
             }
@@ -292,9 +315,10 @@ def test_no_form_is_without_its_fields(paths: Any, said: str, tmp_path: Path) ->
     """An operation with an unreadable part is left out; if none is left, that is an error."""
     document = {"openapi": "3.0.3", "paths": paths | {"/b": {"get": OK}}}
     with pytest.warns(UserWarning, match=said):
-        assert [function.name for function in read(written(tmp_path, {"api.json": document}))] == [
-            "GET /b"
-        ]
+        assert [
+            function.name
+            for function in read(written(tmp_path, {"api.json": document}))
+        ] == ["GET /b"]
     del document["paths"]["/b"]  # type: ignore[attr-defined]
     with pytest.raises(jf.ConfigError, match=said) as caught:
         read(written(tmp_path, {"api.json": document}))
@@ -302,28 +326,48 @@ def test_no_form_is_without_its_fields(paths: Any, said: str, tmp_path: Path) ->
 
 
 @pytest.mark.fault(161)
-def test_a_response_or_a_schema_deeper_down_is_no_reason_to_leave_out(tmp_path: Path) -> None:
+def test_a_response_or_a_schema_deeper_down_is_no_reason_to_leave_out(
+    tmp_path: Path,
+) -> None:
     """They take away no field."""
     properties = {"p": ELSEWHERE, "q": TEXT}
-    run = {"requestBody": {"content": {"application/json": {"schema": {"properties": properties}}}}}
+    run = {
+        "requestBody": {
+            "content": {"application/json": {"schema": {"properties": properties}}}
+        }
+    }
     params = [{"name": "n", "in": "query", "schema": ELSEWHERE}]
-    paths = {"/a": {"post": {**run, "parameters": params, "responses": {"200": ELSEWHERE}}}}
-    [function] = read(written(tmp_path, {"api.json": {"openapi": "3.0.3", "paths": paths}}))
+    paths = {
+        "/a": {"post": {**run, "parameters": params, "responses": {"200": ELSEWHERE}}}
+    }
+    [function] = read(
+        written(tmp_path, {"api.json": {"openapi": "3.0.3", "paths": paths}})
+    )
     assert [param.name for param in function.params] == ["n", "p", "q"]
 
 
 @pytest.mark.fault(161)
 def test_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In number, and in bytes together and each."""
-    params = {f"{at}.json": {"name": f"p{at}", "in": "query", "schema": TEXT} for at in range(5)}
+    params = {
+        f"{at}.json": {"name": f"p{at}", "in": "query", "schema": TEXT}
+        for at in range(5)
+    }
     operations = {
-        f"/{at}": {"get": {**OK, "parameters": [{"$ref": f"{at}.json"}]}} for at in range(5)
+        f"/{at}": {"get": {**OK, "parameters": [{"$ref": f"{at}.json"}]}}
+        for at in range(5)
     }
     operations["/more"] = {"get": OK}
-    path = written(tmp_path, {"api.json": {"openapi": "3.0.3", "paths": operations}, **params})
+    path = written(
+        tmp_path, {"api.json": {"openapi": "3.0.3", "paths": operations}, **params}
+    )
     for name, most, said in (
         ("_MAX_FILES", 3, "the document refers to more than 3 files"),
-        ("_MAX_BYTES", 160, "the files of the document have more than|it is larger than"),
+        (
+            "_MAX_BYTES",
+            160,
+            "the files of the document have more than|it is larger than",
+        ),
         ("MAX_FILE", 50, "it is larger than"),
     ):
         with monkeypatch.context() as patch:
@@ -345,9 +389,15 @@ def test_files_take_time_in_their_size(tmp_path: Path) -> None:
             for at in range(size)
         }
         refs = [
-            {"get": {**OK, "parameters": [{"$ref": f"shared.json#/P{at}"}]}} for at in range(size)
+            {"get": {**OK, "parameters": [{"$ref": f"shared.json#/P{at}"}]}}
+            for at in range(size)
         ]
-        document = {"openapi": "3.0.3", "paths": {f"/{at}": item for at, item in enumerate(refs)}}
-        read(written(folder, {"api.json": document, "shared.json": shared | {"S": TEXT}}))
+        document = {
+            "openapi": "3.0.3",
+            "paths": {f"/{at}": item for at, item in enumerate(refs)},
+        }
+        read(
+            written(folder, {"api.json": document, "shared.json": shared | {"S": TEXT}})
+        )
 
     growth.assert_linear(use, most=20_000)

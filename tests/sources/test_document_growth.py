@@ -46,7 +46,10 @@ def ref(name: str, kind: str = "schemas") -> dict[str, str]:
 
 
 def paths(count: int, item: Any = None) -> dict[str, Any]:
-    return {f"/p{at}": item(at) if callable(item) else item or {"get": OK} for at in range(count)}
+    return {
+        f"/p{at}": item(at) if callable(item) else item or {"get": OK}
+        for at in range(count)
+    }
 
 
 def query(schema: Any, name: str = "q", **more: Any) -> dict[str, Any]:
@@ -57,7 +60,12 @@ def reading(schema: Any, count: int, **schemas: Any) -> dict[str, Any]:
     """Paths with a parameter each, of one schema or of one for each path."""
 
     def item(at: int) -> dict[str, Any]:
-        return {"get": {**OK, "parameters": [query(schema(at) if callable(schema) else schema)]}}
+        return {
+            "get": {
+                **OK,
+                "parameters": [query(schema(at) if callable(schema) else schema)],
+            }
+        }
 
     return {"paths": paths(count, item), "components": {"schemas": schemas}}
 
@@ -73,7 +81,10 @@ def posting(schema: Any, count: int, **schemas: Any) -> dict[str, Any]:
 def sharing(operation: dict[str, Any], count: int, **more: Any) -> dict[str, Any]:
     """Paths that all lead to one item."""
     item = {"get": {**OK, **operation}, **more}
-    return {"paths": paths(count, ref("X", "pathItems")), "components": {"pathItems": {"X": item}}}
+    return {
+        "paths": paths(count, ref("X", "pathItems")),
+        "components": {"pathItems": {"X": item}},
+    }
 
 
 def components(count: int, kind: str, item: Any, **parts: Any) -> dict[str, Any]:
@@ -202,7 +213,9 @@ SWAGGER: dict[str, Callable[[int], dict[str, Any]]] = {
 
 
 FAST = ["security", "schemes"]
-SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS if kind not in FAST]
+SLOW = [
+    pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS if kind not in FAST
+]
 
 
 @pytest.mark.slow
@@ -220,7 +233,9 @@ def test_a_document_takes_time_in_its_size(kind: str) -> None:
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_swagger_document_takes_time_in_its_size(kind: str) -> None:
     """What many paths share is converted once."""
-    assert_linear(lambda n: listed({"openapi": None, "swagger": "2.0", **SWAGGER[kind](n)}))
+    assert_linear(
+        lambda n: listed({"openapi": None, "swagger": "2.0", **SWAGGER[kind](n)})
+    )
 
 
 def tools(count: int, **schema: Any) -> Callable[[], Catalog]:
@@ -238,7 +253,9 @@ def tools(count: int, **schema: Any) -> Callable[[], Catalog]:
 
 TOOLS: dict[str, Callable[[int], Callable[[], object]]] = {
     "required": lambda n: tools(
-        1, required=[f"p{at}" for at in range(n)], properties={f"p{at}": TEXT for at in range(n)}
+        1,
+        required=[f"p{at}" for at in range(n)],
+        properties={f"p{at}": TEXT for at in range(n)},
     ),
     "options": lambda n: tools(
         1,
@@ -268,7 +285,9 @@ CONTENTS: dict[str, Callable[[int], Callable[[], Catalog]]] = {
         **{"$defs": texts(n)},
     ),
     "a long definition": lambda n: listed(
-        reading(lambda at: {"default": at, **ref("A")}, n, A={"enum": list(range(20 * n))})
+        reading(
+            lambda at: {"default": at, **ref("A")}, n, A={"enum": list(range(20 * n))}
+        )
     ),
     "schemas of parameters": lambda n: listed(
         components(n, "parameters", TAKING_P, P=query({"enum": list(range(20 * n))}))
@@ -302,7 +321,8 @@ def test_listing_again_takes_time_in_the_size_of_the_document(kind: str) -> None
 def test_a_function_has_changed_if_a_shared_definition_has() -> None:
     """It is listed as changed, and its results are cached under another key; the order of its parameters is not."""
     first, other = (
-        listed(reading(ref("A"), 2, A={"enum": options}))() for options in (["a", "b"], ["a", "c"])
+        listed(reading(ref("A"), 2, A={"enum": options}))()
+        for options in (["a", "b"], ["a", "c"])
     )
     assert relisted(first, other) == "Listed again: 2 changed (GET /p0 and GET /p1)."
     keys = [
@@ -318,8 +338,13 @@ def test_a_function_has_changed_if_a_shared_definition_has() -> None:
 @pytest.mark.fault(147)
 def test_parameters_that_refer_to_the_same_definitions_share_them() -> None:
     """190 definitions behind thousands of parameters are gathered once; what each says itself is its own."""
-    schemas = {f"A{at}": {"properties": {"next": ref(f"A{(at + 1) % 190}")}} for at in range(190)}
-    catalog = listed(reading(lambda at: {**ref("A0"), "default": at}, 2000, **schemas))()
+    schemas = {
+        f"A{at}": {"properties": {"next": ref(f"A{(at + 1) % 190}")}}
+        for at in range(190)
+    }
+    catalog = listed(
+        reading(lambda at: {**ref("A0"), "default": at}, 2000, **schemas)
+    )()
     found = [param.schema for function in catalog for param in function.params]
     assert [schema["default"] for schema in found] == list(range(2000))
     assert len(found[0]["$defs"]) == 190
@@ -327,12 +352,16 @@ def test_parameters_that_refer_to_the_same_definitions_share_them() -> None:
 
 
 @pytest.mark.fault(147)
-def test_definitions_of_all_parameters_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_definitions_of_all_parameters_are_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Parameters that each refer to others of many definitions take any value from a bound on."""
     monkeypatch.setattr(openapi_schemas, "_MAX_ALL_DEFINITIONS", 100)
     schemas = {f"A{at}": {"not": ref(f"A{at + 1}")} for at in range(20)}
     catalog = listed(
-        reading(lambda at: {"anyOf": [ref("A0"), ref(f"A{at}")]}, 20, **schemas, A20=TEXT)
+        reading(
+            lambda at: {"anyOf": [ref("A0"), ref(f"A{at}")]}, 20, **schemas, A20=TEXT
+        )
     )()
     found = [param.schema for function in catalog for param in function.params]
     assert [schema is True for schema in found] == [False] * 4 + [True] * 16
@@ -379,7 +408,9 @@ def test_equal_names_of_a_listing_take_time_in_their_number() -> None:
     names = ["same", "same_2", "Same", "s a m e"]
 
     def named(n: int) -> Callable[[], object]:
-        data = json.dumps([{"name": names[at % 4], "params": []} for at in range(5 * n)]).encode()
+        data = json.dumps(
+            [{"name": names[at % 4], "params": []} for at in range(5 * n)]
+        ).encode()
         return lambda: parse_listing(data)
 
     assert_linear(named)
@@ -390,7 +421,9 @@ def test_a_name_of_combining_characters_takes_time_in_its_length() -> None:
     """Python itself takes quadratic time to normalize it, and no other thread runs meanwhile."""
 
     def named(n: int) -> Callable[[], object]:
-        data = json.dumps([{"name": "a" + "\u0315\u0300" * 10 * n, "params": []}]).encode()
+        data = json.dumps(
+            [{"name": "a" + "\u0315\u0300" * 10 * n, "params": []}]
+        ).encode()
         return lambda: parse_listing(data).search_texts
 
     assert_linear(named)
@@ -403,7 +436,9 @@ def test_a_form_takes_time_in_its_size(name: str) -> None:
     options = {"A": {"enum": list(range(2000))}}
 
     def form(n: int) -> Callable[[], object]:
-        schema: Any = {"$ref": "#/$defs/A", "$defs": options} if name == "Symbol{}" else None
+        schema: Any = (
+            {"$ref": "#/$defs/A", "$defs": options} if name == "Symbol{}" else None
+        )
         params = tuple(Param(name=name.format(at), schema=schema) for at in range(n))
         return lambda: read_fields(Function(name="F", params=params))
 
@@ -416,7 +451,9 @@ def test_rules_about_other_parameters_take_time_in_their_number() -> None:
 
     def form(n: int) -> Callable[[], object]:
         texts = [f"Required if P{at + 1} is not specified." for at in range(4 * n)]
-        params = tuple(Param(name=f"P{at}", description=text) for at, text in enumerate(texts))
+        params = tuple(
+            Param(name=f"P{at}", description=text) for at, text in enumerate(texts)
+        )
         return lambda: read_fields(Function(name="F", params=params))
 
     assert_linear(form)
@@ -448,7 +485,8 @@ def test_a_document_is_read_within_the_deadline_of_the_listing(
     ) as failed:
         funcs.refresh()
     assert 1 <= len(str(failed.value).split("\n")) <= 3
-    assert jf.connect([parse_listing]).names == ["Parse Listing"]  # on the loop, which is free
+    # On the loop, which is free.
+    assert jf.connect([parse_listing]).names == ["Parse Listing"]
     assert not {threading.current_thread().name, "jupyter_funcs"} & {
         thread.name for thread in threads
     }

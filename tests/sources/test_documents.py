@@ -30,13 +30,21 @@ NUMBER = {"name": "n", "in": "query", "schema": {"type": "integer"}}
 DOCUMENT: dict[str, Any] = {
     "openapi": "3.0.3",
     "paths": {
-        "/look": {"get": {"operationId": "Look", "parameters": [NUMBER], "responses": {"200": {}}}}
+        "/look": {
+            "get": {
+                "operationId": "Look",
+                "parameters": [NUMBER],
+                "responses": {"200": {}},
+            }
+        }
     },
 }
 
 
 def decoded(text: str | bytes) -> Any:
-    return yaml_decoding.decode(text.encode() if isinstance(text, str) else text, what="document")
+    return yaml_decoding.decode(
+        text.encode() if isinstance(text, str) else text, what="document"
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +80,8 @@ def test_yaml_is_what_it_would_be_in_json(text: str, value: Any) -> None:
 
 def bomb(levels: int, width: int) -> str:
     lines = ["a0: &a0 x"] + [
-        f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * width)}]" for at in range(1, levels)
+        f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * width)}]"
+        for at in range(1, levels)
     ]
     return "\n".join(lines)
 
@@ -104,7 +113,9 @@ def bomb(levels: int, width: int) -> str:
     ids=range(17),
 )
 @pytest.mark.usefixtures("no_hang")
-def test_yaml_that_is_wrong_or_too_much_is_refused(text: str | bytes, said: str) -> None:
+def test_yaml_that_is_wrong_or_too_much_is_refused(
+    text: str | bytes, said: str
+) -> None:
     """In a line or two."""
     with pytest.raises(jf.ProtocolError, match=said) as caught:
         decoded(text)
@@ -112,7 +123,9 @@ def test_yaml_that_is_wrong_or_too_much_is_refused(text: str | bytes, said: str)
     assert str(caught.value).isprintable() or "\n" in str(caught.value)
 
 
-def test_aliases_count_as_all_that_they_stand_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_aliases_count_as_all_that_they_stand_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Up to the limit they are read, and cost no memory."""
     monkeypatch.setattr(yaml_decoding, "_MAX_NODES", 120)
     assert decoded(bomb(3, 9))["a2"][8][8] == "x"
@@ -132,7 +145,9 @@ class Server:
         path = request.url.path
         self.seen.append((path, request.headers.get("authorization", "")))
         if (file := self.files.get(path)) is not None:
-            return Response(file) if isinstance(file, bytes | str) else JSONResponse(file)
+            return (
+                Response(file) if isinstance(file, bytes | str) else JSONResponse(file)
+            )
         return JSONResponse([{"path": path}])
 
 
@@ -152,7 +167,9 @@ def api(served: tuple[str, Server]) -> tuple[str, Server]:
 def written(folder: Path, name: str, **more: Any) -> Path:
     path = folder / name
     document = DOCUMENT | more
-    path.write_text(json.dumps(document) if path.suffix == ".json" else yaml.safe_dump(document))
+    path.write_text(
+        json.dumps(document) if path.suffix == ".json" else yaml.safe_dump(document)
+    )
     return path
 
 
@@ -179,7 +196,11 @@ def test_a_file_runs_where_the_user_says(
 ) -> None:
     """With `allow_server`, in YAML and JSON, with and without a token, by its own spelling; a run's code says it."""
     url, server = api
-    more = {"servers": [{"url": each.format(url=url)} for each in servers]} if servers else {}
+    more = (
+        {"servers": [{"url": each.format(url=url)} for each in servers]}
+        if servers
+        else {}
+    )
     for name in ("shop.yaml", "shop.JSON") if token else ("shop.yml",):
         file = written(tmp_path, name, **more)
         funcs = jf.connect(file, allow_server=url + path, token=token)
@@ -204,7 +225,11 @@ def test_a_file_runs_where_the_user_says(
             "the server 'https://shop.example/v2'",
             "https://shop.example",
         ),
-        (["http://shop.example/v2"], "the server 'http://shop.example/v2'", "http://shop.example"),
+        (
+            ["http://shop.example/v2"],
+            "the server 'http://shop.example/v2'",
+            "http://shop.example",
+        ),
         (["file:///etc"], "the server 'file:///etc'", "https://…"),
         (["https://u:p@shop.example"], "the server", "https://…"),
     ],
@@ -224,7 +249,9 @@ def test_a_file_without_the_users_word_says_what_to_add(
     assert f'the line allow_server = "{hint}"' in caught.value.hint
 
 
-def test_a_text_is_a_file_if_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_is_a_file_if_there_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Else the name of a profile; a path object is always a file."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -238,7 +265,14 @@ def test_a_text_is_a_file_if_there_is_one(tmp_path: Path, monkeypatch: pytest.Mo
     def found(where: Any) -> Any:
         return resolve(where)
 
-    for where in ("shop.yaml", "./shop.yaml", "~/shop.yaml", str(here), here, Path("shop.yaml")):
+    for where in (
+        "shop.yaml",
+        "./shop.yaml",
+        "~/shop.yaml",
+        str(here),
+        here,
+        Path("shop.yaml"),
+    ):
         connection = found(where)
         assert (connection.kind, Path(connection.where), connection.name) == (
             "openapi",
@@ -246,8 +280,16 @@ def test_a_text_is_a_file_if_there_is_one(tmp_path: Path, monkeypatch: pytest.Mo
             "shop.yaml",
         )
         assert connection.base_url == here.as_uri()
-    assert found(found("api/shop.json").where).base_url == found("api/shop.json").base_url
-    for where in ("shop.yml", "folder.json", "absent/shop.json", "x" * 300 + ".json", "\x00.json"):
+    assert (
+        found(found("api/shop.json").where).base_url == found("api/shop.json").base_url
+    )
+    for where in (
+        "shop.yml",
+        "folder.json",
+        "absent/shop.json",
+        "x" * 300 + ".json",
+        "\x00.json",
+    ):
         with pytest.raises(
             jf.ConfigError, match=r"There is no (such profile|file .*, and no profile)"
         ):
@@ -268,15 +310,23 @@ def test_a_text_is_a_file_if_there_is_one(tmp_path: Path, monkeypatch: pytest.Mo
             lambda path: path.write_bytes(b'{"\xff": 1}'),
             r"is not UTF-8 at byte 2\.\nCheck the document",
         ),
-        (lambda path: path.write_text(bomb(12, 10)), r"aliases without end\.\nSimplify it"),
+        (
+            lambda path: path.write_text(bomb(12, 10)),
+            r"aliases without end\.\nSimplify it",
+        ),
         (lambda path: path.write_text("a: 1"), "'a.yaml' is not an OpenAPI document"),
         (lambda path: path.write_text(""), "'a.yaml' is not an OpenAPI document"),
         (lambda path: path.write_text("swagger: '1.2'"), r"OpenAPI \(Swagger\) 1.2"),
         (lambda path: path.write_text("swagger: 1.2"), r"OpenAPI \(Swagger\) 1.2"),
-        (lambda path: path.write_text('{"openapi": "3.0.0", '), "is not YAML|cut short"),
+        (
+            lambda path: path.write_text('{"openapi": "3.0.0", '),
+            "is not YAML|cut short",
+        ),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named(make: Any, said: str, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_named(
+    make: Any, said: str, tmp_path: Path
+) -> None:
     """With the reason, at the first use; a pipe isn't waited for. The status says nothing of a token there is not."""
     make(path := tmp_path / "a.yaml")
     assert "token" not in str(jf.connect(path).status())
@@ -319,17 +369,29 @@ def test_a_profile_names_a_file_beside_it(
     [
         ("python:math", "https://api.example", "server of an OpenAPI document"),
         (None, "https://api.example", "server of an OpenAPI document"),
-        ("https://x.example/mcp", "https://api.example", "server of an OpenAPI document"),
+        (
+            "https://x.example/mcp",
+            "https://api.example",
+            "server of an OpenAPI document",
+        ),
         ("https://x.example/a.json", "http://api.example", "unencrypted"),
         ("https://x.example/a.json", "api.example", "not the address"),
-        ("https://x.example/a.json", "https://u:p4ssw0rd@api.example", "a user name or a password"),
+        (
+            "https://x.example/a.json",
+            "https://u:p4ssw0rd@api.example",
+            "a user name or a password",
+        ),
     ],
 )
-def test_a_server_to_allow_is_an_address_for_a_document(where: Any, allow: str, said: str) -> None:
+def test_a_server_to_allow_is_an_address_for_a_document(
+    where: Any, allow: str, said: str
+) -> None:
     """Anything else is refused at once, and a password isn't shown."""
     with pytest.raises(jf.ConfigError, match=said) as caught:
         jf.connect(
-            where, allow_server=allow, token=(where and "://" in where and "a-token") or None
+            where,
+            allow_server=allow,
+            token=(where and "://" in where and "a-token") or None,
         )
     assert "p4ssw0rd" not in str(caught.value)
 
@@ -344,7 +406,11 @@ def test_workers_know_the_kind_and_the_server(
     file = written(tmp_path, "shop.yaml", servers=[{"url": f"{url}/v2"}])
     monkeypatch.setenv("FUNCS_BASE_URL", f"{url}/spec")
     monkeypatch.setenv("FUNCS_TOKEN", CANARY)
-    sessions = [jf.connect(file, allow_server=url), jf.connect(f"{url}/a.yaml"), jf.connect()]
+    sessions = [
+        jf.connect(file, allow_server=url),
+        jf.connect(f"{url}/a.yaml"),
+        jf.connect(),
+    ]
     assert [funcs.names for funcs in sessions] == [["Look"]] * 3
     with ProcessPoolExecutor(1) as pool:
         for funcs, path in zip(sessions, ["/v2/look", "/look", "/look"], strict=True):

@@ -64,7 +64,10 @@ class Provider:
             "device": "device_authorization_endpoint",
         }
         return JSONResponse(
-            {"issuer": self.issuer or url, **{key: f"{url}/{path}" for path, key in named.items()}}
+            {
+                "issuer": self.issuer or url,
+                **{key: f"{url}/{path}" for path, key in named.items()},
+            }
         )
 
     async def authorize(self, request: Request) -> Response:
@@ -111,15 +114,25 @@ class Provider:
                 is_right = True
         if not (is_right and is_client):
             said = f"wrong {form} {request.headers.get('authorization')}"
-            return JSONResponse({"error": "invalid_client", "error_description": said}, 401)
-        token, refresh = f"c4n4ry-access-{len(self.asked)}", f"c4n4ry-refresh-{len(self.asked)}"
+            return JSONResponse(
+                {"error": "invalid_client", "error_description": said}, 401
+            )
+        token, refresh = (
+            f"c4n4ry-access-{len(self.asked)}",
+            f"c4n4ry-refresh-{len(self.asked)}",
+        )
         self.tokens.add(token)
         more = {}
         if form["grant_type"] != "client_credentials":
             self.refreshes.add(refresh)
             more = {"refresh_token": refresh}
         return JSONResponse(
-            {"access_token": token, "token_type": "Bearer", "expires_in": self.seconds, **more}
+            {
+                "access_token": token,
+                "token_type": "Bearer",
+                "expires_in": self.seconds,
+                **more,
+            }
         )
 
 
@@ -169,7 +182,9 @@ Connect = Any
 
 
 @pytest.fixture
-def connect(urls: tuple[Api, str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Connect:
+def connect(
+    urls: tuple[Api, str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Connect:
     """Return a function that connects to a profile with a client of the provider."""
     api, url, _ = urls
     api.provider = Provider()
@@ -187,10 +202,16 @@ def connect(urls: tuple[Api, str, str], tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def oauth(url: str, *flows: str) -> dict[str, Any]:
-    about = {"tokenUrl": f"{url}/token", "authorizationUrl": f"{url}/authorize", "scopes": {}}
+    about = {
+        "tokenUrl": f"{url}/token",
+        "authorizationUrl": f"{url}/authorize",
+        "scopes": {},
+    }
     return {
         "type": "oauth2",
-        "flows": {flow: {**about, "deviceAuthorizationUrl": f"{url}/device"} for flow in flows},
+        "flows": {
+            flow: {**about, "deviceAuthorizationUrl": f"{url}/device"} for flow in flows
+        },
     }
 
 
@@ -201,7 +222,9 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def follow(url: str) -> bool:
         opened.append(url)
-        threading.Thread(target=httpx.get, args=(url,), kwargs={"follow_redirects": True}).start()
+        threading.Thread(
+            target=httpx.get, args=(url,), kwargs={"follow_redirects": True}
+        ).start()
         return True
 
     monkeypatch.setattr("webbrowser.open", follow)
@@ -346,7 +369,10 @@ def test_only_the_answer_with_the_state_of_a_login_counts(
 
 @pytest.mark.parametrize("by", ["browser", "device"])
 def test_a_login_that_nobody_finishes_ends(
-    by: str, urls: tuple[Api, str, str], connect: Connect, monkeypatch: pytest.MonkeyPatch
+    by: str,
+    urls: tuple[Api, str, str],
+    connect: Connect,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """In time, and with a reason."""
     _, _, url = urls
@@ -357,7 +383,8 @@ def test_a_login_that_nobody_finishes_ends(
         f'flow = "{by}"\nallow_server = "{url}"',
     )
     with pytest.raises(
-        jf.AuthenticationError, match="no answer" if by == "browser" else "not finished in time"
+        jf.AuthenticationError,
+        match="no answer" if by == "browser" else "not finished in time",
     ):
         funcs.ready()
 
@@ -396,7 +423,9 @@ def test_no_secret_and_no_browser_goes_where_only_a_document_says(
     """The error says what to add if that place is trusted."""
     api, _, url = urls
     is_client = "clientCredentials" in scheme.get("flows", {})
-    funcs = connect(scheme, secret_table(url) if is_client else f'allow_server = "{url}"')
+    funcs = connect(
+        scheme, secret_table(url) if is_client else f'allow_server = "{url}"'
+    )
     for use in (funcs.look, funcs.ready):
         with pytest.raises(jf.ConfigError, match="The document names") as caught:
             use()
@@ -410,7 +439,9 @@ def test_a_provider_that_describes_another_one_is_refused(
     """Or it could have the codes of one sent to the other."""
     api, _, url = urls
     api.provider.issuer = "https://evil.example"
-    funcs = connect({"type": "http", "scheme": "bearer"}, f'{secret_table(url)}\nissuer = "{url}"')
+    funcs = connect(
+        {"type": "http", "scheme": "bearer"}, f'{secret_table(url)}\nissuer = "{url}"'
+    )
     with pytest.raises(jf.ConfigError, match="describes another provider"):
         funcs.look()
     assert api.provider.asked == []
@@ -427,12 +458,15 @@ def test_a_refusal_of_the_provider_is_said_without_what_was_sent(
     monkeypatch.setenv("CLIENT_SECRET", "c4n4ry-wrong")
     with caplog.at_level(logging.DEBUG):
         funcs = connect(oauth(login_url, "clientCredentials"), secret_table(login_url))
-        with pytest.raises(jf.AuthenticationError, match="failed: invalid_client wrong") as caught:
+        with pytest.raises(
+            jf.AuthenticationError, match="failed: invalid_client wrong"
+        ) as caught:
             funcs.look()
         for place in (url, "http://127.0.0.1:1"):
             other = connect(oauth(place, "clientCredentials"), secret_table(place))
             with pytest.raises(
-                jf.ServiceConnectionError, match=r"login to auth\.oc of profile 'shop' failed"
+                jf.ServiceConnectionError,
+                match=r"login to auth\.oc of profile 'shop' failed",
             ):
                 other.look()
     assert "c4n4ry" not in shown(caught.value) + caplog.text
@@ -443,7 +477,11 @@ def test_a_document_without_addresses_says_what_to_add(
 ) -> None:
     """Neither in a flow nor described."""
     funcs = connect(
-        {"type": "oauth2", "flows": {"implicit": {"authorizationUrl": "https://x.example"}}}, ""
+        {
+            "type": "oauth2",
+            "flows": {"implicit": {"authorizationUrl": "https://x.example"}},
+        },
+        "",
     )
     with pytest.raises(jf.ConfigError, match=r"No address is known.*\nAdd issuer"):
         funcs.look()

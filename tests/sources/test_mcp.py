@@ -44,11 +44,15 @@ ROOT = str(Path(jf.__file__).parent.parent)
 
 
 def opened(url: str = "", command: tuple[str, ...] | None = None) -> Session:
-    return Session(Connection("tools", url, Constant(Secret(CANARY)), kind="mcp", target=command))
+    return Session(
+        Connection("tools", url, Constant(Secret(CANARY)), kind="mcp", target=command)
+    )
 
 
 @contextmanager
-def connected(url: str = "", command: tuple[str, ...] | None = None) -> Iterator[Session]:
+def connected(
+    url: str = "", command: tuple[str, ...] | None = None
+) -> Iterator[Session]:
     session = opened(url, command)
     try:
         yield session
@@ -67,13 +71,20 @@ def bad(how: str) -> Any:
 http_app = Recorded(mcp_server.app.streamable_http_app())
 
 
-@pytest.fixture(scope="module", params=["http", pytest.param("pipes", marks=pytest.mark.slow)])
+@pytest.fixture(
+    scope="module", params=["http", pytest.param("pipes", marks=pytest.mark.slow)]
+)
 def session(request: pytest.FixtureRequest) -> Iterator[Session]:
     if request.param == "pipes":
-        with connected(command=(sys.executable, "-m", "tests.sources.mcp_server")) as session:
+        with connected(
+            command=(sys.executable, "-m", "tests.sources.mcp_server")
+        ) as session:
             yield session
     else:
-        with serving(http_app, lifespan="on") as url, connected(f"{url}/mcp") as session:
+        with (
+            serving(http_app, lifespan="on") as url,
+            connected(f"{url}/mcp") as session,
+        ):
             yield session
 
 
@@ -90,14 +101,23 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a number": ({"number": 1.5}, {"number": 1.5}),
     "a flag": ({"flag": False}, {"flag": False}),
     "a text that looks like a number": ({"text": "007"}, {"text": "007"}),
-    "any characters": ({"text": 'é"\n\u202e\U0001f600'}, {"text": 'é"\n\u202e\U0001f600'}),
-    "half a surrogate pair": ({"free": {"a": ["b\ud800"]}}, {"free": {"a": ["b\ufffd"]}}),
+    "any characters": (
+        {"text": 'é"\n\u202e\U0001f600'},
+        {"text": 'é"\n\u202e\U0001f600'},
+    ),
+    "half a surrogate pair": (
+        {"free": {"a": ["b\ud800"]}},
+        {"free": {"a": ["b\ufffd"]}},
+    ),
     "a choice": ({"choice": "b"}, {"choice": "b"}),
     "a list": ({"several": [1, 2]}, {"several": [1, 2]}),
     "an object": ({"point": {"x": 1}}, {"point": {"x": 1.0, "y": 0}}),
     "a text where a number is allowed too": ({"either": "7"}, {"either": "7"}),
     "a number where a text is allowed too": ({"either": 7}, {"either": 7}),
-    "an object as text": ({"point": '{"x": 2, "y": 3}'}, {"point": {"x": 2.0, "y": 3.0}}),
+    "an object as text": (
+        {"point": '{"x": 2, "y": 3}'},
+        {"point": {"x": 2.0, "y": 3.0}},
+    ),
     "a bounded integer": ({"top": 5}, {"top": 5}),
 }
 
@@ -130,7 +150,10 @@ def test_what_the_schema_forbids_is_not_sent(
 
 
 RESULTS: dict[str, list[dict[str, Any]]] = {
-    "rows": [{"name": "x", "code": "007", "n": 1}, {"name": "y", "code": "1E5", "n": 2**60}],
+    "rows": [
+        {"name": "x", "code": "007", "n": 1},
+        {"name": "y", "code": "1E5", "n": 2**60},
+    ],
     "number": [{"Result": 7}],
     "text": [{"Result": "done"}],
     "nothing": [],
@@ -138,7 +161,9 @@ RESULTS: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("name", "rows"), RESULTS.items(), ids=RESULTS)
-def test_a_result_becomes_a_table(session: Session, name: str, rows: list[dict[str, Any]]) -> None:
+def test_a_result_becomes_a_table(
+    session: Session, name: str, rows: list[dict[str, Any]]
+) -> None:
     """Structured content, else text; what is neither is named, not shown."""
     assert json.loads(session[name]().to_json(orient="records")) == rows
 
@@ -153,7 +178,8 @@ FILES: dict[str, tuple[str, list[dict[str, Any]], str]] = {
     "json": ("records", [{"n": 7}], ""),
     "links": (
         "records",
-        [{"name": "Report", "uri": "file:///report.pdf", "mimeType": "application/pdf"}] * 2,
+        [{"name": "Report", "uri": "file:///report.pdf", "mimeType": "application/pdf"}]
+        * 2,
         "",
     ),
     "text and image": (
@@ -168,8 +194,16 @@ FILES: dict[str, tuple[str, list[dict[str, Any]], str]] = {
         "records",
         [
             {"Result": "Sales", "media_type": "text/plain", "uri": None},
-            {"Result": b"%PDF", "media_type": "application/octet-stream", "uri": "file:///r.pdf"},
-            {"Result": "Report", "media_type": "application/pdf", "uri": "file:///report.pdf"},
+            {
+                "Result": b"%PDF",
+                "media_type": "application/octet-stream",
+                "uri": "file:///r.pdf",
+            },
+            {
+                "Result": "Report",
+                "media_type": "application/pdf",
+                "uri": "file:///report.pdf",
+            },
         ],
         "",
     ),
@@ -200,7 +234,10 @@ def test_what_is_not_base64_is_named() -> None:
     """The other parts are kept."""
     broken = {"type": "image", "data": "a", "mimeType": "image/png"}
     content, kind = _data({"content": [{"type": "text", "text": "x"}, broken]}, "f")
-    assert media_to_frame(content, kind)["Result"].tolist() == ["x", "image (image/png, 0 bytes)"]
+    assert media_to_frame(content, kind)["Result"].tolist() == [
+        "x",
+        "image (image/png, 0 bytes)",
+    ]
 
 
 NOT_JSON = [
@@ -247,7 +284,9 @@ def test_a_tool_is_a_function(session: Session) -> None:
     assert by_name["got"].description == "What it got\n\nReturn the arguments as JSON."
     assert by_name["change"].description == "Change something."  # its title is its name
     assert {function.group for function in by_name.values()} == {"Small server"}
-    assert [name for name, function in by_name.items() if function.changes_data] == ["change"]
+    assert [name for name, function in by_name.items() if function.changes_data] == [
+        "change"
+    ]
     assert session["change"](name="x")["Result"].tolist() == ["changed x"]
     arguments = {"whole": 7, "text": "007"}
     sent = {"method": "tools/call", "params": {"name": "got", "arguments": arguments}}
@@ -285,7 +324,9 @@ def test_a_failure_leaves_the_connection_usable(
     assert session["number"]()["Result"].tolist() == [7]
 
 
-def test_a_run_says_how_far_it_is_and_is_cancelled_on_the_server(over_http: Session) -> None:
+def test_a_run_says_how_far_it_is_and_is_cancelled_on_the_server(
+    over_http: Session,
+) -> None:
     """What the tool says of its progress is shown as text; the protocol's cancellation is sent, not waited for."""
     mcp_server.calls.clear()
     job = over_http["wait"].submit(seconds=60)
@@ -311,29 +352,35 @@ class Person:
 
 
 def test_a_server_asks_the_user_in_the_cell(
-    session: Session, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    session: Session,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Value by value, again where one is wrong; an empty reply leaves the default."""
     person = Person(monkeypatch, "", "Ann", "9", "3", "", "")
     reply = session["asks"]()["Result"].tolist()
     assert reply == ['accept {"name":"Ann","count":3,"colour":"red"}']
     name, count, colour = "Your name", "Count [2]", "Colour (red or blue) [red]"
-    assert person.prompts == [f"{prompt}: " for prompt in (name, name, count, count, colour)] + [
-        "Send? [Y/n] "
-    ]
+    assert person.prompts == [
+        f"{prompt}: " for prompt in (name, name, count, count, colour)
+    ] + ["Send? [Y/n] "]
     shown = capsys.readouterr().out
     assert shown.startswith("tools asks: Who are \\x1b[1m you?\n")
     assert "required" in shown
     assert "between 1 and 5" in shown
 
 
-def test_a_server_asks_to_open_a_link(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_asks_to_open_a_link(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     person = Person(monkeypatch, "")
     assert session["leads"]()["Result"].tolist() == ["accept"]
     assert person.prompts == ["Open https://sign.in.example/?a=1 and continue? [Y/n] "]
 
 
-def test_a_person_may_decline(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_may_decline(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Person(monkeypatch, "Ann", "", "", "n")
     assert session["asks"]()["Result"].tolist() == ["decline"]
 
@@ -350,7 +397,9 @@ def asked_in(page: Page) -> dict[str, Any]:
 
     def questions() -> list[dict[str, Any]]:
         shown = [
-            event["running"]["question"] for event in page.sent if event.get("ev") == "progress"
+            event["running"]["question"]
+            for event in page.sent
+            if event.get("ev") == "progress"
         ]
         return [question for question in shown if question]
 
@@ -365,7 +414,11 @@ def test_a_panel_shows_what_a_server_asks(session: Session) -> None:
     page.ask("run", seq=1, values={}, confirmed=False)
     question = asked_in(page)
     assert (question["source"], question["text"]) == ("tools", "Who are \\x1b[1m you?")
-    assert [field["label"] for field in question["fields"]] == ["Your name", "Count", "Colour"]
+    assert [field["label"] for field in question["fields"]] == [
+        "Your name",
+        "Count",
+        "Colour",
+    ]
     limit = page.panel._state.runs.current.progress.limit  # type: ignore[union-attr]
     assert limit is not None
     assert limit.when() is None
@@ -446,7 +499,9 @@ def test_a_server_without_a_stream_of_its_own_keeps_its_session() -> None:
     initialized: list[Any] = []
     tools = [{"name": "go", "inputSchema": {"type": "object"}}]
     app = small_mcp(
-        initialized, list={"tools": tools}, call={"content": [{"type": "text", "text": "fine"}]}
+        initialized,
+        list={"tools": tools},
+        call={"content": [{"type": "text", "text": "fine"}]},
     )
     with serving(app) as url, connected(url) as session:
         for _ in range(3):
@@ -464,7 +519,11 @@ def test_a_session_that_the_server_dropped_is_opened_again(over_http: Session) -
 
 def test_a_changed_tool_is_named(over_http: Session) -> None:
     """After the server says that its tools changed, they are listed again, and a run of one that is gone says so."""
-    rows, number, manager = over_http["rows"], over_http["number"], mcp_server.app._tool_manager
+    rows, number, manager = (
+        over_http["rows"],
+        over_http["number"],
+        mcp_server.app._tool_manager,
+    )
     before = dict(manager._tools)
 
     def other(of: int) -> int:
@@ -492,12 +551,17 @@ def test_a_secret_at_the_end_of_a_long_error_is_masked() -> None:
     """It is masked before the text is cut, or its beginning would be shown."""
     secret = Secret(CANARY)
     with pytest.raises(jf.FunctionError) as caught:
-        _data({"isError": True, "content": [{"text": "x" * 296 + secret.reveal()}]}, "f")
+        _data(
+            {"isError": True, "content": [{"text": "x" * 296 + secret.reveal()}]}, "f"
+        )
     assert CANARY[:4] not in str(caught.value)
 
 
 BAD: dict[str, tuple[type[Exception], str]] = {
-    "ends": (jf.ServiceConnectionError, "ended with exit code 1: Error: the database is gone"),
+    "ends": (
+        jf.ServiceConnectionError,
+        "ended with exit code 1: Error: the database is gone",
+    ),
     "garbage and end": (
         jf.ServiceConnectionError,
         "It wrote 'usage: server [-h] \\x1b[31m' where a message belongs.",
@@ -509,7 +573,10 @@ BAD: dict[str, tuple[type[Exception], str]] = {
     "no list": (jf.ProtocolError, "tools: Input should be a valid list"),
     "hangs": (jf.DeadlineError, "The listing of the functions did not finish"),
     "hangs at list": (jf.DeadlineError, "The listing of the functions did not finish"),
-    "ends in a call": (jf.ServiceConnectionError, "ended with exit code 3: KeyError: 'x'"),
+    "ends in a call": (
+        jf.ServiceConnectionError,
+        "ended with exit code 3: KeyError: 'x'",
+    ),
     "deep": (jf.ProtocolError, "recursion limit"),
     "deep text": (jf.ProtocolError, "nested too deeply"),
     "control": (jf.FunctionError, "The function failed: bad \\x1b[31m\\x00 thing"),
@@ -521,7 +588,10 @@ BAD: dict[str, tuple[type[Exception], str]] = {
 @pytest.mark.parametrize(
     "how",
     [
-        pytest.param(how, marks=[pytest.mark.slow] * (how in {"hangs", "hangs at list", "closes"}))
+        pytest.param(
+            how,
+            marks=[pytest.mark.slow] * (how in {"hangs", "hangs at list", "closes"}),
+        )
         for how in BAD
     ],
 )
@@ -572,9 +642,15 @@ def test_a_server_that_is_not_there_is_named(
 @pytest.mark.slow
 def test_a_listing_has_bounds() -> None:
     """Ten thousand tools are listed, of more and of endless pages the first; a warning says so."""
-    with bad("many") as session, pytest.warns(UserWarning, match="more tools than these 10,000"):
+    with (
+        bad("many") as session,
+        pytest.warns(UserWarning, match="more tools than these 10,000"),
+    ):
         assert len(session.names) == 10_000
-    with bad("endless") as session, pytest.warns(UserWarning, match="more tools than these 0"):
+    with (
+        bad("endless") as session,
+        pytest.warns(UserWarning, match="more tools than these 0"),
+    ):
         assert session.names == []
 
 
@@ -583,20 +659,28 @@ def test_an_odd_tool_does_not_cost_the_others() -> None:
     with bad("odd") as session:
         with (
             pytest.warns(
-                UserWarning, match="Left out .*: 'twice', 'no schema', 'no object', '7' and ''."
+                UserWarning,
+                match="Left out .*: 'twice', 'no schema', 'no object', '7' and ''.",
             ),
             pytest.warns(UserWarning, match="contradict themselves"),
         ):
             names = session.names
         assert names == ["twice", "control\x1b[31m", "untyped", "either", "contradicts"]
-        assert [field.name for field in session["contradicts"].fields if field.required] == ["w"]
+        assert [
+            field.name for field in session["contradicts"].fields if field.required
+        ] == ["w"]
         assert session["either"](arguments={"x": 1})["arguments.x"].tolist() == [1]
 
 
-def test_without_the_sdk_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_sdk_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The client works without the package until an MCP server is used."""
     monkeypatch.setitem(sys.modules, "jupyter_funcs.sources.mcp_connection", None)
-    with connected("http://127.0.0.1:9/mcp") as session, pytest.raises(jf.ConfigError) as failed:
+    with (
+        connected("http://127.0.0.1:9/mcp") as session,
+        pytest.raises(jf.ConfigError) as failed,
+    ):
         session.refresh()
     assert "pip install 'jupyter-funcs[mcp]'" in str(failed.value)
 
@@ -607,7 +691,9 @@ def test_closing_ends_the_server_and_its_children() -> None:
     """Even if they ignore the end of their input and the request to end; so does a new start."""
     with bad("stubborn") as session:
         session["go"]()
-        processes = [int(number) for number in session.remote.source._link._stderr.split()]  # type: ignore[attr-defined]
+        processes = [
+            int(number) for number in session.remote.source._link._stderr.split()
+        ]  # type: ignore[attr-defined]
         assert list(map(is_running, processes)) == [True, True]
         session.close()
         wait_until(lambda: not any(map(is_running, processes)))
@@ -637,10 +723,20 @@ assert len(session["go"]()) == 1
 print(session.remote.source._link._process.pid, flush=True)
 {end}
 """
-    environment = {**os.environ, "PYTHONPATH": ROOT, "PYTHONWARNINGS": "ignore::DeprecationWarning"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": ROOT,
+        "PYTHONWARNINGS": "ignore::DeprecationWarning",
+    }
     command = [sys.executable, "-c", program]
     done = subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=60, env=environment, cwd=ROOT
+        command,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment,
+        cwd=ROOT,
     )
     assert done.returncode == (3 if "3" in end else 0), done.stderr
     assert done.stderr == ""
@@ -650,7 +746,9 @@ print(session.remote.source._link._process.pid, flush=True)
 @pytest.mark.slow
 def test_our_own_server_is_a_source_too() -> None:
     """The demo as served by ``jupyter funcs mcp`` runs through the client's forms again."""
-    with connected(command=(sys.executable, "-m", "jupyter_funcs.cli.main", "mcp")) as session:
+    with connected(
+        command=(sys.executable, "-m", "jupyter_funcs.cli.main", "mcp")
+    ) as session:
         daily = session["get_panel_daily"]
         assert "PanelName" in {field.name for field in daily.fields}
         note, table = session["get_panels"]()["Result"]
@@ -665,10 +763,16 @@ def test_a_profile_names_the_command_of_a_server(
 ) -> None:
     """`kind = "mcp"` with a command needs no token; an address that ends in /mcp needs no kind."""
     profiles = tmp_path / "profiles.toml"
-    profiles.write_text('[profiles.tools]\nkind = "mcp"\ncommand = ["server-of-tools"]\n')
+    profiles.write_text(
+        '[profiles.tools]\nkind = "mcp"\ncommand = ["server-of-tools"]\n'
+    )
     monkeypatch.setenv("FUNCS_CONFIG", str(profiles))
     session = jf.connect("tools")
-    assert (session.kind, session.address, session.token_is_given) == ("mcp", "mcp:tools", False)
+    assert (session.kind, session.address, session.token_is_given) == (
+        "mcp",
+        "mcp:tools",
+        False,
+    )
     assert jf.connect("https://tools.example/mcp").kind == "mcp"
 
 

@@ -43,7 +43,10 @@ FAILURES: dict[str, tuple[type[Exception], str]] = {
     "control": (jf.FunctionError, "The function failed: bad"),
     "deep": (jf.ProtocolError, "recursion limit"),
     "closes": (jf.ServiceConnectionError, "closed its output"),
-    "ends in a call": (jf.ServiceConnectionError, "ended with exit code 3: KeyError: 'x'"),
+    "ends in a call": (
+        jf.ServiceConnectionError,
+        "ended with exit code 3: KeyError: 'x'",
+    ),
 }
 ENDS = {"closes", "ends in a call", "deep"}
 
@@ -74,7 +77,11 @@ def streaming(*events: str, of: str = "tools/call") -> Starlette:
     }
     tools = {
         "tools": [
-            {"name": "go", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
+            {
+                "name": "go",
+                "inputSchema": {"type": "object"},
+                "annotations": {"readOnlyHint": True},
+            }
         ]
     }
     results = {"initialize": info, "tools/list": tools}
@@ -84,9 +91,15 @@ def streaming(*events: str, of: str = "tools/call") -> Starlette:
         if request.method == "GET" or "id" not in asked:
             return Response("", 405 if request.method == "GET" else 202)
         request.app.state.methods.append(asked["method"])
-        reply = {"jsonrpc": "2.0", "id": asked["id"], "result": results.get(asked["method"])}
+        reply = {
+            "jsonrpc": "2.0",
+            "id": asked["id"],
+            "result": results.get(asked["method"]),
+        }
         sent = [event.replace("ID", str(asked["id"])) for event in events]
-        text = "".join(sent if asked["method"] == of else [f"data: {json.dumps(reply)}\n\n"])
+        text = "".join(
+            sent if asked["method"] == of else [f"data: {json.dumps(reply)}\n\n"]
+        )
         return Response(text, media_type="text/event-stream")
 
     app = Starlette(routes=[Route("/mcp", answer, methods=["GET", "POST", "DELETE"])])
@@ -102,8 +115,18 @@ OWN = 'data: {"jsonrpc": "2.0", "id": ID, "error": {"code": -32000, "message": "
     ("events", "error", "words", "times"),
     [
         ((OWN,), jf.FunctionError, "The function failed: Connection closed", 1),
-        ((": nothing yet\n\n", OWN), jf.FunctionError, "The function failed: Connection closed", 1),
-        ((), jf.ServiceConnectionError, "closed the connection before its reply ended", 2),
+        (
+            (": nothing yet\n\n", OWN),
+            jf.FunctionError,
+            "The function failed: Connection closed",
+            1,
+        ),
+        (
+            (),
+            jf.ServiceConnectionError,
+            "closed the connection before its reply ended",
+            2,
+        ),
     ],
 )
 def test_a_stream_that_ends_is_told_from_a_tool_that_fails(
@@ -111,7 +134,11 @@ def test_a_stream_that_ends_is_told_from_a_tool_that_fails(
 ) -> None:
     """Over HTTP the SDK reports both with the same code; only a reply that was cut is asked for again."""
     app = streaming(*events)
-    with serving(app) as url, connected(f"{url}/mcp") as session, pytest.raises(error, match=words):
+    with (
+        serving(app) as url,
+        connected(f"{url}/mcp") as session,
+        pytest.raises(error, match=words),
+    ):
         session["go"]()
     assert app.state.methods.count("tools/call") == times
 
@@ -155,7 +182,9 @@ def inherited(session: Session) -> dict[str, Any]:
 
 
 @pytest.mark.fault(150)
-def test_a_command_inherits_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_inherits_what_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Folders, proxies, certificates and the language, but nobody's token, key or other settings."""
     for name, text in (OTHERS | KEPT).items():
         monkeypatch.setenv(name, text)
@@ -171,7 +200,10 @@ def test_a_command_inherits_what_it_needs(tmp_path: Path, monkeypatch: pytest.Mo
     ("line", "added"),
     [
         ('env = ["GITHUB_TOKEN"]', {"GITHUB_TOKEN": "of-github"}),
-        ('env = ["GITHUB_TOKEN", "PATH", "OTHER"]', {"GITHUB_TOKEN": "of-github", "OTHER": "x y"}),
+        (
+            'env = ["GITHUB_TOKEN", "PATH", "OTHER"]',
+            {"GITHUB_TOKEN": "of-github", "OTHER": "x y"},
+        ),
         ("env = []", {}),
     ],
 )
@@ -224,7 +256,8 @@ def test_a_variable_that_is_gone_when_the_command_starts_is_named(
     session = profile(tmp_path, monkeypatch, 'env = ["GITHUB_TOKEN"]')
     monkeypatch.delenv("GITHUB_TOKEN")
     with pytest.raises(
-        jf.ConfigError, match="The variable GITHUB_TOKEN in env of profile 'tools' is not set"
+        jf.ConfigError,
+        match="The variable GITHUB_TOKEN in env of profile 'tools' is not set",
     ):
         session.refresh()
 
@@ -235,7 +268,9 @@ TASKS = Path(__file__).parent / "mcp_tasks.py"
 @pytest.fixture
 def tasks(tmp_path: Path) -> Iterator[Session]:
     """A server whose tools run as tasks; it writes what it is asked last into the file `asked`."""
-    with connected(command=(sys.executable, str(TASKS), str(tmp_path / "asked"))) as session:
+    with connected(
+        command=(sys.executable, str(TASKS), str(tmp_path / "asked"))
+    ) as session:
         yield session
 
 

@@ -66,14 +66,18 @@ def names_offline(session: Session) -> list[str]:
     return names
 
 
-def test_a_command_that_fails_has_the_tools_of_its_last_listing(command: Command) -> None:
+def test_a_command_that_fails_has_the_tools_of_its_last_listing(
+    command: Command,
+) -> None:
     """With one note, which says why; a call and a refresh then say what is wrong."""
     with connected(command=command.words) as session:
         said = rf"^The server of tools ended with exit code 1: no network\. {AS_LISTED}"
         with pytest.warns(UserWarning, match=said):
             assert session.names == ["go"]
         for failing in (session["go"], session.refresh):
-            with pytest.raises(jf.ServiceConnectionError, match="exit code 1: no network"):
+            with pytest.raises(
+                jf.ServiceConnectionError, match="exit code 1: no network"
+            ):
                 failing()
 
 
@@ -98,7 +102,9 @@ def test_another_command_folder_or_environment_has_none(
         assert names_offline(session) == ["go"]
 
 
-def test_a_command_that_is_not_there_is_an_error_whatever_is_kept(tmp_path: Path) -> None:
+def test_a_command_that_is_not_there_is_an_error_whatever_is_kept(
+    tmp_path: Path,
+) -> None:
     program = tmp_path / "serve"
     program.write_text(f"#!{sys.executable}\n{SERVER}")
     program.chmod(0o700)
@@ -128,7 +134,9 @@ def test_an_address_has_the_tools_of_its_last_listing_for_one_account_only() -> 
         assert names_offline(session) == [function.name for function in online]
         assert list(session.catalog) == online
         assert session.kind == "mcp"
-        with pytest.raises(jf.ServiceConnectionError, match=r"^Cannot reach 127\.0\.0\.1"):
+        with pytest.raises(
+            jf.ServiceConnectionError, match=r"^Cannot reach 127\.0\.0\.1"
+        ):
             session["got"](whole=1)
     for token in (f"{CANARY}-of-another", None):
         with reached(where, token) as session, pytest.raises(jf.FuncsError) as failed:
@@ -136,7 +144,9 @@ def test_an_address_has_the_tools_of_its_last_listing_for_one_account_only() -> 
         assert "Cannot reach" in str(failed.value)
 
 
-def test_a_call_after_an_offline_listing_works_once_the_server_does(tmp_path: Path) -> None:
+def test_a_call_after_an_offline_listing_works_once_the_server_does(
+    tmp_path: Path,
+) -> None:
     command = Command(tmp_path)
     with connected(command=command.words) as session:
         assert session.names == ["go"]

@@ -77,7 +77,9 @@ def document(_request: Request) -> JSONResponse:
         "responses": {"200": {}},
     }
     paths = {"/orders": {"post": operation}}
-    return JSONResponse({"openapi": "3.0.3", "paths": paths, "components": {"schemas": COMPONENTS}})
+    return JSONResponse(
+        {"openapi": "3.0.3", "paths": paths, "components": {"schemas": COMPONENTS}}
+    )
 
 
 async def order(request: Request) -> JSONResponse:
@@ -88,7 +90,10 @@ async def order(request: Request) -> JSONResponse:
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     app = Starlette(
-        routes=[Route("/openapi.json", document), Route("/orders", order, methods=["POST"])]
+        routes=[
+            Route("/openapi.json", document),
+            Route("/orders", order, methods=["POST"]),
+        ]
     )
     with serving(app) as url:
         yield f"{url}/openapi.json"
@@ -128,7 +133,9 @@ def last() -> Any:
     return seen[-1]
 
 
-def test_what_only_a_server_sets_is_no_field_and_is_not_sent(run: RemoteFunction) -> None:
+def test_what_only_a_server_sets_is_no_field_and_is_not_sent(
+    run: RemoteFunction,
+) -> None:
     """Also behind a reference, and required; descriptions of parts are read where a reference leads."""
     described = run.describe().set_index("name")
     assert list(described.index) == [
@@ -146,7 +153,9 @@ def test_what_only_a_server_sets_is_no_field_and_is_not_sent(run: RemoteFunction
     [SENT, DOTTED, {"customer": {"name": "Ann"}, **DOTTED}],
     ids=["whole", "dotted", "both"],
 )
-def test_a_call_a_form_and_a_panel_send_one_object(run: RemoteFunction, values: Any) -> None:
+def test_a_call_a_form_and_a_panel_send_one_object(
+    run: RemoteFunction, values: Any
+) -> None:
     run(**values)
     assert last() == SENT
     form = jf.Form(run)
@@ -169,7 +178,9 @@ def test_a_call_a_form_and_a_panel_send_one_object(run: RemoteFunction, values: 
     ],
     ids=["words", "JSON", "lines", "a body of JSON", "a line and a body"],
 )  # fmt: skip
-def test_a_magic_takes_dotted_names_and_objects(shell: InteractiveShell, text: str) -> None:
+def test_a_magic_takes_dotted_names_and_objects(
+    shell: InteractiveShell, text: str
+) -> None:
     result = shell.run_cell(text)
     result.raise_error()
     assert last() == SENT
@@ -183,7 +194,9 @@ def test_a_sweep_takes_several_values_of_a_part(
     options = run.with_options(most_runs=9, cache=False)
     frame = options.sweep(customer={"name": "Ann"}, **{"customer.address.city": cities})
     assert frame["customer.address.city"].tolist() == frame["city"].tolist() == cities
-    assert sorted(body["customer"]["address"]["city"] for body in seen[-2:]) == sorted(cities)
+    assert sorted(body["customer"]["address"]["city"] for body in seen[-2:]) == sorted(
+        cities
+    )
     assert all(body["customer"]["name"] == "Ann" for body in seen[-2:])
     result = shell.run_cell(
         "%funcs sweep order customer.name=[Ann,Bob] customer.age=20 --most-runs 9 --no-cache -o swept"
@@ -201,7 +214,9 @@ def test_a_sweep_takes_several_values_of_a_part(
         options.sweep(customer={"name": "Ann"}, **{"customer.name": ["a", "b"]})
 
 
-def test_a_terminal_takes_dotted_names(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_terminal_takes_dotted_names(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     main(
         [
             "call",
@@ -219,7 +234,10 @@ def test_a_terminal_takes_dotted_names(address: str, capsys: pytest.CaptureFixtu
 
 
 def test_code_presets_and_history_hold_the_object(
-    run: RemoteFunction, shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: RemoteFunction,
+    shell: InteractiveShell,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A part that is a variable or several values is by itself."""
     from jupyter_funcs.client.snippets import blocks
@@ -239,7 +257,11 @@ def test_code_presets_and_history_hold_the_object(
     other = run.form(note="x")
     assert fill(other, run.session.presets.get("order", "mine")) == []
     other.variables = {"age": 30}.copy
-    assert other.args["customer"] == {"name": "Ann", "age": 30, "address": {"city": "Rome"}}
+    assert other.args["customer"] == {
+        "name": "Ann",
+        "age": 30,
+        "address": {"city": "Rome"},
+    }
     run.session.history.again(run.session.history.runs[-1].number)
     assert last() == SENT
 
@@ -247,7 +269,9 @@ def test_code_presets_and_history_hold_the_object(
 def test_tab_offers_parts_and_their_values(shell: InteractiveShell) -> None:
     def offered(line: str) -> list[str]:
         with provisionalcompleter():
-            return [match.text for match in shell.Completer.completions(line, len(line))]
+            return [
+                match.text for match in shell.Completer.completions(line, len(line))
+            ]
 
     assert offered("%funcs call order customer.n") == ["customer.name="]
     assert "customer.address.city=" in offered("%funcs call order cust")
@@ -278,12 +302,19 @@ def test_models_and_typed_dictionaries_of_python_functions_have_parts() -> None:
     session = jf.connect([bought])
     fn = session["Bought"]
     assert [part.name for part in fn.fields[0].fields] == ["buyer.name", "buyer.place"]
-    assert [part.name for part in fn.fields[1].fields] == ["items[].sku", "items[].count"]
+    assert [part.name for part in fn.fields[1].fields] == [
+        "items[].sku",
+        "items[].count",
+    ]
     frame = fn(
-        items=[{"sku": "a", "count": "2"}], **{"buyer.name": "Ann", "buyer.place.city": "Rome"}
+        items=[{"sku": "a", "count": "2"}],
+        **{"buyer.name": "Ann", "buyer.place.city": "Rome"},
     )
     assert frame["buyer"][0] == repr(Buyer(name="Ann", place=Place(city="Rome")))
     assert frame["items"][0] == "[{'sku': 'a', 'count': 2}]"
     assert fn(buyer=Buyer(name="Bob"))["buyer"][0] == repr(Buyer(name="Bob"))
-    assert jf.Form(fn, **{"buyer.place.zip": 1}).errors.keys() == {"buyer.name", "buyer.place.city"}
+    assert jf.Form(fn, **{"buyer.place.zip": 1}).errors.keys() == {
+        "buyer.name",
+        "buyer.place.city",
+    }
     session.close()

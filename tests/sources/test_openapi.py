@@ -31,17 +31,30 @@ if TYPE_CHECKING:
 TOKEN = "a-token-of-the-openapi-tests"
 TEXT = {"type": "string"}
 FORM = "application/x-www-form-urlencoded"
-JSON_REPLY = {"200": {"description": "", "content": {"application/json": {"schema": {}}}}}
+JSON_REPLY = {
+    "200": {"description": "", "content": {"application/json": {"schema": {}}}}
+}
 
 
-def param(name: str, where: str = "query", schema: Any = TEXT, **more: Any) -> dict[str, Any]:
-    return {"name": name, "in": where, "required": where == "path", "schema": schema, **more}
+def param(
+    name: str, where: str = "query", schema: Any = TEXT, **more: Any
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": where,
+        "required": where == "path",
+        "schema": schema,
+        **more,
+    }
 
 
 def operation(*params: Any, body: Any = None, **more: Any) -> dict[str, Any]:
     found = {"responses": JSON_REPLY, "parameters": list(params), **more}
     if body is not None:
-        found["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+        found["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": body}},
+        }
     return found
 
 
@@ -63,7 +76,9 @@ class Server(httpx.AsyncBaseTransport):
         self.origins: set[str] = set()
         self.statuses: list[int] = []
         self.reply: Any = None
-        echo = Route("/{rest:path}", self.echo, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+        echo = Route(
+            "/{rest:path}", self.echo, methods=["GET", "POST", "PUT", "PATCH", "DELETE"]
+        )
         self.app = Starlette(routes=[Route("/v1/openapi.json", self.describe), echo])
         self.inner = httpx.ASGITransport(self.app)
 
@@ -74,7 +89,8 @@ class Server(httpx.AsyncBaseTransport):
     async def describe(self, _: Request) -> Response:
         data = self.document
         return Response(
-            data if isinstance(data, bytes) else json.dumps(data), media_type="application/json"
+            data if isinstance(data, bytes) else json.dumps(data),
+            media_type="application/json",
         )
 
     async def echo(self, request: Request) -> Response:
@@ -92,7 +108,8 @@ class Server(httpx.AsyncBaseTransport):
             "headers": dict(request.headers),
         }
         self.seen.append(
-            seen | {"body": json.loads(body) if body[:1] in {b"[", b"{"} else body.decode()}
+            seen
+            | {"body": json.loads(body) if body[:1] in {b"[", b"{"} else body.decode()}
         )
         status = self.statuses.pop(0) if self.statuses else 200
         if status == 200:
@@ -102,7 +119,13 @@ class Server(httpx.AsyncBaseTransport):
     def session(self, *, header: str = "Authorization", **more: Any) -> Session:
         url = "https://shop.example/v1/openapi.json"
         connection = Connection(
-            "shop", url, Constant(Secret(TOKEN)), header, where=url, kind="openapi", **more
+            "shop",
+            url,
+            Constant(Secret(TOKEN)),
+            header,
+            where=url,
+            kind="openapi",
+            **more,
         )
         return Session(connection, self)
 
@@ -118,7 +141,10 @@ LIST = {"type": "array", "items": {"type": "integer"}}
 OBJECT = {"type": "object", "properties": {"a": {"type": "integer"}}}
 ADDRESS = {
     "type": "object",
-    "properties": {"zip": {"type": "integer"}, "next": {"$ref": "#/components/schemas/Address"}},
+    "properties": {
+        "zip": {"type": "integer"},
+        "next": {"$ref": "#/components/schemas/Address"},
+    },
 }
 
 
@@ -195,7 +221,11 @@ def test_a_body_has_the_types_of_its_schema() -> None:
     assert dict(described["kind"])["to"] == "json"
     assert described.loc["count", "required"] == "yes"
     assert described.loc["count", "help"] == "How many."
-    assert (run.function.group, run.function.description, run.function.changes_data) == (
+    assert (
+        run.function.group,
+        run.function.description,
+        run.function.changes_data,
+    ) == (
         "Orders",
         "Order & pay",
         True,
@@ -224,11 +254,13 @@ def test_references_lead_anywhere_in_the_document() -> None:
     }
     paths = {
         "/first": {"post": first},
-        "/run": {"post": operation({"$ref": "#/paths/~1first/post/parameters/0"}, body=body)},
+        "/run": {
+            "post": operation({"$ref": "#/paths/~1first/post/parameters/0"}, body=body)
+        },
     }
-    run = Server(document(paths, components={"schemas": {"Address": ADDRESS}})).session()[
-        "POST /run"
-    ]
+    run = Server(
+        document(paths, components={"schemas": {"Address": ADDRESS}})
+    ).session()["POST /run"]
     assert [(field.name, str(field.kind), field.required) for field in run.fields] == [
         ("day", "text", True), ("at", "json", False), ("gone", "json", False),
     ]  # fmt: skip
@@ -237,17 +269,25 @@ def test_references_lead_anywhere_in_the_document() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "needed"), [({}, True), ({"required": False}, False), ({"required": True}, True)]
+    ("said", "needed"),
+    [({}, True), ({"required": False}, False), ({"required": True}, True)],
 )
 def test_a_body_needs_its_required_properties(said: Any, needed: bool) -> None:
     """Unless the document says that the whole body is optional; also one that it does not describe further."""
     content = {
         "application/json": {
-            "schema": {"type": "object", "required": ["a", "b"], "properties": {"a": TEXT}}
+            "schema": {
+                "type": "object",
+                "required": ["a", "b"],
+                "properties": {"a": TEXT},
+            }
         }
     }
     server, run = served(operation(requestBody={"content": content, **said}))
-    assert {field.name: field.required for field in run.fields} == {"a": needed, "b": needed}
+    assert {field.name: field.required for field in run.fields} == {
+        "a": needed,
+        "b": needed,
+    }
     run(a="x", b={})
     assert server.seen[0]["body"] == {"a": "x", "b": {}}
 
@@ -257,7 +297,9 @@ def test_options_in_the_text_about_an_object_are_none_of_its_own() -> None:
     _, run = served(
         operation(
             body={
-                "properties": {"image": OBJECT | {"description": "Use one of 'GET /a', 'GET /b'."}}
+                "properties": {
+                    "image": OBJECT | {"description": "Use one of 'GET /a', 'GET /b'."}
+                }
             }
         )
     )
@@ -272,11 +314,16 @@ def test_media_types_are_those_of_the_document() -> None:
         "*/*": "application/json",
     }.items():
         server, run = served(
-            operation(requestBody={"content": {kind: {"schema": OBJECT}}}, responses=replies)
+            operation(
+                requestBody={"content": {kind: {"schema": OBJECT}}}, responses=replies
+            )
         )
         run(a=1)
         headers = server.seen[0]["headers"]
-        assert (headers["content-type"], headers["accept"]) == (sent, "application/vnd.shop+json")
+        assert (headers["content-type"], headers["accept"]) == (
+            sent,
+            "application/vnd.shop+json",
+        )
 
 
 def test_a_form_is_sent_in_the_style_of_its_document() -> None:
@@ -321,7 +368,8 @@ def test_a_value_changes_neither_the_path_nor_the_headers() -> None:
         *({"X_Mode": wrong} for wrong in ("a\r\nX-Evil: 1", "日本", "a\x00")),
     ):
         with pytest.raises(
-            jf.ArgumentError, match=f"{next(iter(values)).replace('_', '-')} does not take"
+            jf.ArgumentError,
+            match=f"{next(iter(values)).replace('_', '-')} does not take",
         ):
             run(**{"id": "x", **values})
     assert not server.seen
@@ -338,7 +386,8 @@ def test_operations_that_cannot_run_are_left_out_with_one_warning() -> None:
         "/b": {"post": operation(operationId="same"), "get": operation()},
         "/shop": {"get": operation() | {"responses": text}},
         "/form": {
-            "post": operation() | {"requestBody": {"required": True, "content": {"text/plain": {}}}}
+            "post": operation()
+            | {"requestBody": {"required": True, "content": {"text/plain": {}}}}
         },
         "/form2": {
             "post": operation()
@@ -348,19 +397,30 @@ def test_operations_that_cannot_run_are_left_out_with_one_warning() -> None:
             "post": operation()
             | {"requestBody": {"content": {"multipart/form-data": {"schema": OBJECT}}}},
             "get": operation()
-            | {"requestBody": {"content": {"text/plain": {"schema": {"properties": {}}}}}},
+            | {
+                "requestBody": {
+                    "content": {"text/plain": {"schema": {"properties": {}}}}
+                }
+            },
         },
         "/{gone}": {"get": operation()},
         ".evil.example/x": {"get": operation()},
         "/moved": {"get": operation() | {"responses": {"302": {}, "404": {}}}},
-        "/cookie": {"get": operation(param("c d", "cookie", required=True) | {"required": True})},
+        "/cookie": {
+            "get": operation(param("c d", "cookie", required=True) | {"required": True})
+        },
         "/own": {"get": operation(servers=[{"url": "https://evil.example"}])},
-        "/odd": {"get": 5, "post": operation(5, {"in": []}, body={"anyOf": 5}), "head": {}},
+        "/odd": {
+            "get": 5,
+            "post": operation(5, {"in": []}, body={"anyOf": 5}),
+            "head": {},
+        },
         "/ref": {"$ref": "https://evil.example/paths.json"},
     }
     server = Server(document(odd))
     with pytest.warns(
-        UserWarning, match=r"Left out 7 of 17 operations: GET /shop \(its reply is a web page\)"
+        UserWarning,
+        match=r"Left out 7 of 17 operations: GET /shop \(its reply is a web page\)",
     ) as warned:
         names = server.session().names
     assert len(warned) == 1
@@ -381,17 +441,24 @@ def test_operations_that_cannot_run_are_left_out_with_one_warning() -> None:
 @pytest.mark.parametrize(
     ("path", "names", "args", "sent"),
     [
-        ("/v1/{+name}:run", ["name"], {"name": "a/b c/d?e#f%2F"}, "/v1/a/b%20c/d%3Fe%23f%252F:run"),
+        (
+            "/v1/{+name}:run",
+            ["name"],
+            {"name": "a/b c/d?e#f%2F"},
+            "/v1/a/b%20c/d%3Fe%23f%252F:run",
+        ),
         ("/{gone}", ["gone"], {"gone": "a/b"}, "/a%2Fb"),
         ("/{n}/{+gone}", ["n", "gone"], {"gone": "a/b", "n": 1}, "/1/a/b"),
         ("/{q}", ["q", "path.q"], {"path.q": "a", "q": "b"}, "/a"),
     ],
 )
-def test_each_place_of_a_path_is_a_field(path: str, names: list[str], args: Any, sent: str) -> None:
+def test_each_place_of_a_path_is_a_field(
+    path: str, names: list[str], args: Any, sent: str
+) -> None:
     """Also one that no parameter describes; with a plus, its value may be several steps, but none that leads up."""
-    params = [param(name, "path") for name in ("name", "n") if name in names] + [param("q")] * (
-        "q" in names
-    )
+    params = [param(name, "path") for name in ("name", "n") if name in names] + [
+        param("q")
+    ] * ("q" in names)
     server, run = served(operation(*params), path)
     assert [field.name for field in run.fields] == names
     assert run.fields[-1].required
@@ -422,7 +489,10 @@ def test_schemas_are_bounded() -> None:
         "large": "#/components/schemas/S0",
         "fine": "#/components/schemas/a~1b%20c",
     }
-    body = {"type": "object", "properties": {name: {"$ref": ref} for name, ref in refs.items()}}
+    body = {
+        "type": "object",
+        "properties": {name: {"$ref": ref} for name, ref in refs.items()},
+    }
     server, run = served(operation(body=body), components={"schemas": schemas})
     kinds = {field.name: str(field.kind) for field in run.fields}
     assert kinds == dict.fromkeys(refs, "json") | {"fine": "integer"}
@@ -454,7 +524,9 @@ def nested(depth: int) -> Any:
          jf.ConfigError),
     ],
 )  # fmt: skip
-def test_a_document_that_is_none_is_refused(served: Any, said: str, error: type[Exception]) -> None:
+def test_a_document_that_is_none_is_refused(
+    served: Any, said: str, error: type[Exception]
+) -> None:
     """What is wrong is said in a line or two, and nothing is sent elsewhere."""
     server = Server(served)
     with pytest.raises(error, match=said):
@@ -469,12 +541,19 @@ def test_a_document_that_is_too_large_or_missing_is_refused(
     server = Server(b"")
     server.statuses = [404]
     with pytest.raises(
-        jf.ConfigError, match=r"^There is nothing at https://shop.example/v2/a.json \(404\)"
+        jf.ConfigError,
+        match=r"^There is nothing at https://shop.example/v2/a.json \(404\)",
     ):
         _ = server.session(location="https://shop.example/v2/a.json?key=1").names
     monkeypatch.setattr(openapi, "_MAX_DOCUMENT", 1000)
-    with pytest.raises(jf.ReplyTooLargeError, match=r"1,000\.\nNo more than this is read"):
-        _ = Server(document({"/a": {"get": operation(description="x" * 1000)}})).session().names
+    with pytest.raises(
+        jf.ReplyTooLargeError, match=r"1,000\.\nNo more than this is read"
+    ):
+        _ = (
+            Server(document({"/a": {"get": operation(description="x" * 1000)}}))
+            .session()
+            .names
+        )
 
 
 @pytest.mark.parametrize(
@@ -514,7 +593,12 @@ def test_the_token_goes_where_the_document_says(
     )
     server = Server(
         document(
-            {"/run": {"get": operation(param("X-Shop-Key", "header"), operationId="run")}}, **more
+            {
+                "/run": {
+                    "get": operation(param("X-Shop-Key", "header"), operationId="run")
+                }
+            },
+            **more,
         )
     )
     server.session(header=own)["run"]()
@@ -531,7 +615,8 @@ def test_a_public_document_needs_no_token() -> None:
     assert "authorization" not in server.seen[0]["headers"]
     server.statuses = [401]
     with pytest.raises(
-        jf.AuthenticationError, match=r"The service needs a token: status 401\nConnect with token="
+        jf.AuthenticationError,
+        match=r"The service needs a token: status 401\nConnect with token=",
     ):
         run()
 
@@ -540,7 +625,10 @@ def test_another_server_needs_the_users_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With it, as in a profile, operations run there; a function that names yet another one sends nothing."""
-    url, file = 'url = "https://shop.example/v1/openapi.json"', tmp_path / "profiles.toml"
+    url, file = (
+        'url = "https://shop.example/v1/openapi.json"',
+        tmp_path / "profiles.toml",
+    )
     file.write_text(
         f'[profiles.shop]\nkind = "openapi"\n{url}\nallow_server = "https://api.example"'
     )
@@ -561,14 +649,19 @@ def test_an_operation_may_have_a_server_of_its_own() -> None:
     """It runs there if it may; its path's server counts before the document's."""
     of_path = [{"url": "{v}", "variables": {"v": {"default": "v2"}}}]
     paths = {
-        "/own": {"get": operation(operationId="own", servers=[{"url": "https://api.example"}])},
+        "/own": {
+            "get": operation(
+                operationId="own", servers=[{"url": "https://api.example"}]
+            )
+        },
         "/path": {"get": operation(operationId="path"), "servers": of_path},
         "/other": {"get": operation()},
     }
     server = Server(document(paths, servers=[{"url": "https://evil.example"}]))
     funcs = server.session(allow_server="https://api.example")
     with pytest.warns(
-        UserWarning, match=r"Left out 1 of 3 .*: GET /other \(it runs on 'https://evil.example'\)"
+        UserWarning,
+        match=r"Left out 1 of 3 .*: GET /other \(it runs on 'https://evil.example'\)",
     ):
         assert funcs.names == ["own", "path"]
     funcs.own()
@@ -584,7 +677,12 @@ def test_statuses_of_an_operation() -> None:
     """No content means no rows, a 404 is about the arguments; a GET is sent again, what changes data isn't."""
     server = Server(
         document(
-            {"/a": {"get": operation(operationId="look"), "post": operation(operationId="change")}}
+            {
+                "/a": {
+                    "get": operation(operationId="look"),
+                    "post": operation(operationId="change"),
+                }
+            }
         )
     )
     funcs = server.session()
@@ -598,7 +696,13 @@ def test_statuses_of_an_operation() -> None:
     server.statuses = [503, 200]
     with pytest.raises(jf.FuncsError, match="503"):
         funcs.change()
-    assert [one["method"] for one in server.seen] == ["POST", "GET", "GET", "GET", "POST"]
+    assert [one["method"] for one in server.seen] == [
+        "POST",
+        "GET",
+        "GET",
+        "GET",
+        "POST",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -623,8 +727,13 @@ def test_a_reply_is_in_no_envelope(reply: Any, columns: list[str]) -> None:
 
 def test_the_rest_of_a_session_works_as_for_any_source() -> None:
     """A sweep, the history and the magic run an operation by its name."""
-    texts = {"summary": "Runs.", "description": "This is a long text.\n\nIt has paragraphs."}
-    server, run = served(operation(param("n", schema={"type": "integer"}), **texts), method="get")
+    texts = {
+        "summary": "Runs.",
+        "description": "This is a long text.\n\nIt has paragraphs.",
+    }
+    server, run = served(
+        operation(param("n", schema={"type": "integer"}), **texts), method="get"
+    )
     assert list(run.sweep(n=[1, 2])["n"]) == [1, 2]
     assert sorted(one["query"] for one in server.seen) == ["n=1", "n=2"]
     run(n=3)
@@ -639,5 +748,9 @@ def test_the_rest_of_a_session_works_as_for_any_source() -> None:
 def test_the_document_of_our_own_service() -> None:
     """Its operations are listed; those of other replies are left out."""
     with warnings.catch_warnings(record=True):
-        names = Server(Path(web.__file__).with_name("openapi.json").read_bytes()).session().names
+        names = (
+            Server(Path(web.__file__).with_name("openapi.json").read_bytes())
+            .session()
+            .names
+        )
     assert "runFunction" in names

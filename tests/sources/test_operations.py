@@ -67,12 +67,18 @@ class Api:
             async for piece in request.stream():
                 body += len(piece)
         self.seen.append(seen | {"body": body})
-        return self.answers.pop(0) if self.answers else JSONResponse([{"n": len(self.seen)}])
+        return (
+            self.answers.pop(0)
+            if self.answers
+            else JSONResponse([{"n": len(self.seen)}])
+        )
 
     def told(self, status: int, body: Any = None, **headers: str) -> None:
         """Answer the next request with this."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        self.answers.append(Response(json.dumps(body), status, named, "application/json"))
+        self.answers.append(
+            Response(json.dumps(body), status, named, "application/json")
+        )
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +124,12 @@ def running(
 
 @pytest.mark.fault(160)
 @pytest.mark.parametrize(
-    "name", ["Accept-Language", "Accept-Version", "Accept-Crs", "Content-Language", "If-Match"]
+    "name",
+    ["Accept-Language", "Accept-Version", "Accept-Crs", "Content-Language", "If-Match"],
 )
-def test_a_header_of_the_document_is_a_field(api: Api, connected: Any, name: str) -> None:
+def test_a_header_of_the_document_is_a_field(
+    api: Api, connected: Any, name: str
+) -> None:
     """Without a required one nothing is sent."""
     run = running(connected, param(name, "header", required=True))
     assert [(field.name, field.required) for field in run.fields] == [(name, True)]
@@ -179,7 +188,9 @@ REFUSALS: dict[str, tuple[int, Any]] = {
 
 
 @pytest.mark.parametrize("form", REFUSALS)
-def test_a_refused_value_is_named_at_its_parameter(api: Api, connected: Any, form: str) -> None:
+def test_a_refused_value_is_named_at_its_parameter(
+    api: Api, connected: Any, form: str
+) -> None:
     """In the words of the server, whatever form they come in; never as raw JSON."""
     run = running(connected, param("size"), param("other"))
     status, body = REFUSALS[form]
@@ -206,7 +217,9 @@ def test_it_is_named_on_every_path(
         panel.close()
     elif way == "sweep":
         with pytest.warns(MissingRowsWarning, match=f"First error: size: {SIZE}"):
-            frame = run.with_options(progress=False, cache=False).sweep(size=["99", "5"])
+            frame = run.with_options(progress=False, cache=False).sweep(
+                size=["99", "5"]
+            )
         assert [error["error"].splitlines()[0] for error in frame.attrs["errors"]] == [
             f"size: {SIZE}"
         ]
@@ -309,12 +322,19 @@ ROWS = [{"total": 5}]
     ],
 )  # fmt: skip
 def test_the_result_of_an_accepted_operation_is_asked_for(
-    api: Api, connected: Any, replies: Any, asked: list[str], monkeypatch: pytest.MonkeyPatch
+    api: Api,
+    connected: Any,
+    replies: Any,
+    asked: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With GET and the operation's own headers; the operation itself is sent once."""
     monkeypatch.setattr(openapi_requests, "_MIN_PAUSE", 0.01)
     run = running(
-        connected, param("X-Tenant", "header"), method="post", body={"properties": {"n": {}}}
+        connected,
+        param("X-Tenant", "header"),
+        method="post",
+        body={"properties": {"n": {}}},
     )
     for status, body, headers in replies:
         api.told(status, body, **headers)
@@ -323,7 +343,9 @@ def test_the_result_of_an_accepted_operation_is_asked_for(
     assert frame.attrs["funcs"]["attempts"] == 1
     first, *others = api.seen
     assert (first["method"], first["path"]) == ("POST", "/run")
-    assert [(one["method"], one["path"]) for one in others] == [("GET", path) for path in asked]
+    assert [(one["method"], one["path"]) for one in others] == [
+        ("GET", path) for path in asked
+    ]
     for one in others:
         assert (one["headers"]["x-tenant"], one["body"]) == ("t", b"")
         assert "content-type" not in one["headers"]
@@ -335,7 +357,10 @@ def test_what_can_be_sent_again_is_asked_again(
     """A GET that is answered with 202 and a Retry-After; what changes data is not, and its reply is the result."""
     monkeypatch.setattr(openapi_requests, "_MIN_PAUSE", 0.01)
     paths = {
-        "/run": {"get": operation(operationId="look"), "post": operation(operationId="change")}
+        "/run": {
+            "get": operation(operationId="look"),
+            "post": operation(operationId="change"),
+        }
     }
     funcs = connected(paths)
     api.told(202, {"state": "busy"}, retry_after="0")
@@ -347,7 +372,9 @@ def test_what_can_be_sent_again_is_asked_again(
     assert [one["method"] for one in api.seen] == ["GET", "GET", "POST", "POST"]
 
 
-def test_the_result_at_another_origin_is_not_asked_for(api: Api, connected: Any) -> None:
+def test_the_result_at_another_origin_is_not_asked_for(
+    api: Api, connected: Any
+) -> None:
     """What was accepted is the result then, with a warning."""
     run = running(connected, method="post")
     api.told(202, {"id": 7}, location="https://elsewhere.example/jobs/7")
@@ -388,7 +415,9 @@ def test_a_result_that_cannot_be_had_says_why(
     for _ in range(2):
         api.told(202, None, operation_location="/status", retry_after="0")
         api.told(status, body, **headers)
-    with pytest.raises(error, match=f"^run was accepted, but its result can't be had. .*{said}"):
+    with pytest.raises(
+        error, match=f"^run was accepted, but its result can't be had. .*{said}"
+    ):
         run()
     with pytest.warns(MissingRowsWarning, match="1 of 1 runs"):
         run.with_options(progress=False, most_runs=5).sweep(n=["1"])
@@ -414,7 +443,8 @@ def test_waiting_is_shown_and_can_be_cancelled(api: Api, connected: Any) -> None
     panel.run()
     wait_until(
         lambda: any(
-            "accepted, asked" in (sent.get("running") or {}).get("note", "") for sent in page.sent
+            "accepted, asked" in (sent.get("running") or {}).get("note", "")
+            for sent in page.sent
         )
     )
     panel.cancel()
@@ -441,7 +471,10 @@ MULTIPART = "multipart/form-data"
 def taking(kind: str, schema: Any = None, **more: Any) -> dict[str, Any]:
     return {
         "method": "post",
-        "requestBody": {"required": True, "content": {kind: {"schema": schema, **more}}},
+        "requestBody": {
+            "required": True,
+            "content": {kind: {"schema": schema, **more}},
+        },
     }
 
 
@@ -456,15 +489,25 @@ def parts_of(request: dict[str, Any]) -> list[tuple[str, str | None, str, bytes]
     ]  # fmt: skip
 
 
-def test_a_form_with_files_is_sent_as_its_parts(api: Api, connected: Any, tmp_path: Path) -> None:
+def test_a_form_with_files_is_sent_as_its_parts(
+    api: Api, connected: Any, tmp_path: Path
+) -> None:
     """A file comes from its path or from bytes; a list repeats its name, an object is JSON."""
     run = running(connected, **taking(MULTIPART, PARTS))
-    kinds = {field.name: (str(field.kind), str(field.value_kind)) for field in run.fields}
+    kinds = {
+        field.name: (str(field.kind), str(field.value_kind)) for field in run.fields
+    }
     assert kinds["file"] == ("file", "file")
     assert kinds["more"] == ("list", "file")
     file = tmp_path / 'a "b".csv'
     file.write_bytes(b"x,y\r\n1,2")
-    run(file=file, more=[str(file), b"\x00\xff"], note="a\nb", about={"a": 1}, tags=[1, 2])
+    run(
+        file=file,
+        more=[str(file), b"\x00\xff"],
+        note="a\nb",
+        about={"a": 1},
+        tags=[1, 2],
+    )
     name = "a %22b%22.csv"
     assert parts_of(api.seen[0]) == [
         ("file", name, "text/csv", b"x,y\r\n1,2"),
@@ -496,20 +539,31 @@ def test_a_body_that_is_a_file_is_sent_as_it_is(
     run(body=str(tmp_path / "x.png"))
     run(body=b"\x89PNG")
     for request, media_type in zip(
-        api.seen, (sent or kind, "application/octet-stream" if sent else kind), strict=True
+        api.seen,
+        (sent or kind, "application/octet-stream" if sent else kind),
+        strict=True,
     ):
-        assert (request["body"], request["headers"]["content-type"]) == (b"\x89PNG", media_type)
+        assert (request["body"], request["headers"]["content-type"]) == (
+            b"\x89PNG",
+            media_type,
+        )
 
 
 @pytest.mark.parametrize(
-    "kind", ["text/plain", "application/xml", "text/xml", "application/soap+xml", "text/csv"]
+    "kind",
+    ["text/plain", "application/xml", "text/xml", "application/soap+xml", "text/csv"],
 )
 def test_a_body_of_text_is_one_field(api: Api, connected: Any, kind: str) -> None:
     """Whatever its schema says: only JSON is written from properties."""
-    run = running(connected, **taking(kind, {"type": "object", "properties": {"a": {}}}))
+    run = running(
+        connected, **taking(kind, {"type": "object", "properties": {"a": {}}})
+    )
     assert [(field.name, str(field.kind)) for field in run.fields] == [("body", "text")]
     run(body="<a>1</a>\n")
-    assert (api.seen[0]["body"], api.seen[0]["headers"]["content-type"]) == (b"<a>1</a>\n", kind)
+    assert (api.seen[0]["body"], api.seen[0]["headers"]["content-type"]) == (
+        b"<a>1</a>\n",
+        kind,
+    )
     run(body="é")
     assert api.seen[1]["headers"]["content-type"] == f"{kind}; charset=utf-8"
     assert "--data-raw @x" in curl(run, {"body": "@x"})
@@ -537,7 +591,9 @@ def test_a_file_that_is_not_there_is_an_error_at_its_field(
     assert not api.seen
 
 
-def test_the_content_of_a_file_is_shown_nowhere(api: Api, connected: Any, tmp_path: Path) -> None:
+def test_the_content_of_a_file_is_shown_nowhere(
+    api: Api, connected: Any, tmp_path: Path
+) -> None:
     """A request, its code, the history and the panel have the name and the size."""
     run = running(connected, **taking(MULTIPART, PARTS))
     file = tmp_path / "a.csv"
@@ -564,7 +620,9 @@ def test_the_content_of_a_file_is_shown_nowhere(api: Api, connected: Any, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_large_file_is_read_while_it_is_sent(api: Api, connected: Any, tmp_path: Path) -> None:
+def test_a_large_file_is_read_while_it_is_sent(
+    api: Api, connected: Any, tmp_path: Path
+) -> None:
     """Never as a whole, and again from its start if the request is sent again."""
     run = running(connected, **taking("application/octet-stream"))
     file = tmp_path / "large"
@@ -611,7 +669,9 @@ def test_a_file_that_shrinks_meanwhile_is_named(tmp_path: Path) -> None:
         asyncio.run(read())
 
 
-@pytest.mark.parametrize("way", ["magic", "command", "panel", "visitor", "assistant", "sweep"])
+@pytest.mark.parametrize(
+    "way", ["magic", "command", "panel", "visitor", "assistant", "sweep"]
+)
 def test_a_file_is_given_by_its_path_on_every_path(
     api: Api, connected: Any, tmp_path: Path, way: str, served: tuple[Api, str]
 ) -> None:
@@ -626,9 +686,13 @@ def test_a_file_is_given_by_its_path_on_every_path(
         args = ["call", "run", f"file={file}", "--profile", f"{served[1]}/openapi.json"]
         assert main(args) == 0
     elif way == "sweep":
-        run.with_options(progress=False, cache=False, most_runs=5).sweep(file=[str(file)])
+        run.with_options(progress=False, cache=False, most_runs=5).sweep(
+            file=[str(file)]
+        )
     elif way == "assistant":
-        with pytest.raises(jf.ArgumentError, match="file would send a file of this machine"):
+        with pytest.raises(
+            jf.ArgumentError, match="file would send a file of this machine"
+        ):
             mcp_server._arguments(run, {"file": str(file)})
     else:
         page = Page(Panel(run.session, run, trusted=way == "panel"))
@@ -681,7 +745,10 @@ def test_what_is_deprecated_says_so(connected: Any) -> None:
     assert (card["name"], card["about"]) == ("Lists orders", "Deprecated. Lists orders")
     panel.close()
     changing = running(
-        connected, method="post", deprecated=True, body={"properties": {"a": {"deprecated": True}}}
+        connected,
+        method="post",
+        deprecated=True,
+        body={"properties": {"a": {"deprecated": True}}},
     )
     assert changing.describe().note == "Changes data. Deprecated."
     assert changing.fields[0].help == "Deprecated."
@@ -690,12 +757,18 @@ def test_what_is_deprecated_says_so(connected: Any) -> None:
 FASTAPI = {
     "/orders": {
         "get": operation(
-            operationId="list_orders_orders_get", summary="List Orders", description="All."
+            operationId="list_orders_orders_get",
+            summary="List Orders",
+            description="All.",
         )
     },
     "/orders/{order_id}": {
-        "get": operation(param("order_id", "path"), operationId="read_orders__order_id__get"),
-        "delete": operation(param("order_id", "path"), operationId="drop_orders__order_id__delete"),
+        "get": operation(
+            param("order_id", "path"), operationId="read_orders__order_id__get"
+        ),
+        "delete": operation(
+            param("order_id", "path"), operationId="drop_orders__order_id__delete"
+        ),
     },
     "/v2/orders/{order_id}": {
         "delete": operation(
@@ -708,11 +781,21 @@ FASTAPI = {
 def test_a_name_that_a_framework_made_has_a_short_one(api: Api, connected: Any) -> None:
     """Where no other function has it; the long one works wherever it did."""
     funcs = connected(FASTAPI)
-    short = ["list_orders", "read", "drop_orders_order_id_delete", "drop_v2_orders_order_id_delete"]
+    short = [
+        "list_orders",
+        "read",
+        "drop_orders_order_id_delete",
+        "drop_v2_orders_order_id_delete",
+    ]
     assert list(funcs.catalog.slugs) == short
     long = "list_orders_orders_get"
     assert funcs.names[0] == long
-    assert funcs.list_orders is funcs.list_orders_orders_get is funcs[long] is funcs["list_orders"]
+    assert (
+        funcs.list_orders
+        is funcs.list_orders_orders_get
+        is funcs[long]
+        is funcs["list_orders"]
+    )
     assert funcs.list_orders.code({}) == "funcs.list_orders()"
     with shell_with(funcs) as shell:
         for name in (long, "list_orders"):
@@ -725,7 +808,9 @@ def test_a_name_that_a_framework_made_has_a_short_one(api: Api, connected: Any) 
     panel.close()
 
 
-@pytest.mark.parametrize("name", ["login", "status", "find", "names", "close", "panel", "history"])
+@pytest.mark.parametrize(
+    "name", ["login", "status", "find", "names", "close", "panel", "history"]
+)
 def test_a_name_that_the_session_uses_itself_has_an_underscore(
     api: Api, connected: Any, name: str
 ) -> None:
@@ -740,7 +825,8 @@ def test_a_name_that_the_session_uses_itself_has_an_underscore(
         typed = f"funcs.{name}"
         with provisionalcompleter():
             offered = [
-                completion.text for completion in shell.Completer.completions(typed, len(typed))
+                completion.text
+                for completion in shell.Completer.completions(typed, len(typed))
             ]
     assert any(f"{name}_" in text for text in offered)
     assert funcs.panel(name).form.function == name
@@ -751,7 +837,9 @@ def test_a_name_that_the_session_uses_itself_has_an_underscore(
 def test_what_is_left_out_is_counted_and_named(connected: Any) -> None:
     """By its reason in the status, all of it by describe, and whoever asks for one is told why."""
     page = {"200": {"content": {"text/html": {}}}}
-    paths = {f"/page{at}": {"get": operation() | {"responses": page}} for at in range(5)}
+    paths = {
+        f"/page{at}": {"get": operation() | {"responses": page}} for at in range(5)
+    }
     funcs = connected({**paths, "/run": {"get": operation(operationId="run")}})
     with pytest.warns(UserWarning, match="Left out 5 of 6"):
         assert funcs.names == ["run"]
@@ -761,6 +849,7 @@ def test_what_is_left_out_is_counted_and_named(connected: Any) -> None:
     assert list(table["name"]) == [f"GET /page{at}" for at in range(5)]
     assert set(table["why"]) == {"its reply is a web page"}
     with pytest.raises(
-        jf.NotFoundError, match="GET /page3 was left out of your catalog: its reply is a web page"
+        jf.NotFoundError,
+        match="GET /page3 was left out of your catalog: its reply is a web page",
     ):
         _ = funcs["GET /page3"]

@@ -24,7 +24,12 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.client import snippets
-from jupyter_funcs.core.errors import ArgumentError, ConfigError, DeadlineError, FunctionError
+from jupyter_funcs.core.errors import (
+    ArgumentError,
+    ConfigError,
+    DeadlineError,
+    FunctionError,
+)
 from jupyter_funcs.sweeps.executors import service_address
 from tests.shells import interactive_shell, shell_with
 
@@ -73,7 +78,11 @@ ANNOTATIONS = [
     (dt.timedelta, dt.timedelta(hours=2), dt.timedelta(hours=2)),
     (dt.timedelta | None, dt.timedelta(-1, 7200, 5), dt.timedelta(-1, 7200, 5)),
     (dt.timedelta, pd.Timedelta("1 day 2h"), pd.Timedelta("1 day 2h")),
-    (list[dt.timedelta], [dt.timedelta(0), "P1DT2H"], [dt.timedelta(0), dt.timedelta(1, 7200)]),
+    (
+        list[dt.timedelta],
+        [dt.timedelta(0), "P1DT2H"],
+        [dt.timedelta(0), dt.timedelta(1, 7200)],
+    ),
     (dt.time, dt.time(14, 30, 0, 5), dt.time(14, 30, 0, 5)),
     (Color, "blue", Color.BLUE),
     (Color, Color.RED, Color.RED),
@@ -88,9 +97,21 @@ ANNOTATIONS = [
     (str, "007", "007"),
     (Decimal, "1.5", Decimal("1.5")),
     (Decimal, "2.50", Decimal("2.50")),
-    (Decimal | None, Decimal("0.12345678901234567890123"), Decimal("0.12345678901234567890123")),
-    (list[Decimal], ["1.10", Decimal("2.50"), 1], [Decimal("1.10"), Decimal("2.50"), Decimal(1)]),
-    (dict[str, Decimal], {"a": 1.5, "b": "2.50"}, {"a": Decimal("1.5"), "b": Decimal("2.50")}),
+    (
+        Decimal | None,
+        Decimal("0.12345678901234567890123"),
+        Decimal("0.12345678901234567890123"),
+    ),
+    (
+        list[Decimal],
+        ["1.10", Decimal("2.50"), 1],
+        [Decimal("1.10"), Decimal("2.50"), Decimal(1)],
+    ),
+    (
+        dict[str, Decimal],
+        {"a": 1.5, "b": "2.50"},
+        {"a": Decimal("1.5"), "b": Decimal("2.50")},
+    ),
     (Decimal | str, "2.50 USD", "2.50 USD"),
     (list[float], [1, 2.5], [1.0, 2.5]),
     (list[Color], ["red"], [Color.RED]),
@@ -153,7 +174,11 @@ def documented(rows, equal_var=True, method="auto", level=False):  # noqa: ANN00
         ({"method": "exact"}, "([1], True, 'exact', False)", []),
         ({"method": "1"}, "([1], True, '1', False)", []),
         ({"method": 7}, "([1], True, 7, False)", ["method"]),
-        ({"method": ["auto", "exact"]}, "([1], True, ['auto', 'exact'], False)", ["method"]),
+        (
+            {"method": ["auto", "exact"]},
+            "([1], True, ['auto', 'exact'], False)",
+            ["method"],
+        ),
         ({"method": "exat"}, "([1], True, 'exat', False)", ["method"]),
         ({"level": "no"}, "([1], True, 'auto', False)", []),
         ({"level": 2}, "([1], True, 'auto', 2)", []),
@@ -169,7 +194,10 @@ def test_a_function_without_annotations_is_known_from_its_docstring(
         ("json", None), ("yes/no", "true"), ("choice", "auto"), ("json", "false")
     ]  # fmt: skip
     assert function.fields[0].help == "array_like. The rows."
-    assert function.function.description == "Compare the rows of two samples.\n\nMore on how."
+    assert (
+        function.function.description
+        == "Compare the rows of two samples.\n\nMore on how."
+    )
     assert list(jf.Form(function, rows=[1], **values).warnings) == warned
     assert function(rows=[1], **values)["result"][0] == received
     assert list(jf.Form(function, rows=[1], equal_var="maybe").errors) == ["equal_var"]
@@ -216,22 +244,32 @@ RETURNED: list[tuple[Any, dict[str, list[Any]]]] = [
     ((each for each in (1, 2)), {"Result": [1, 2]}),
     (math, {"Result": [repr(math)]}),
     ([1.5, math.nan, 2], {"Result": [1.5, None, 2]}),
-    ([{"t": pd.Timestamp("2024-01-02")}, {"t": pd.NaT}], {"t": [pd.Timestamp("2024-01-02"), None]}),
+    (
+        [{"t": pd.Timestamp("2024-01-02")}, {"t": pd.NaT}],
+        {"t": [pd.Timestamp("2024-01-02"), None]},
+    ),
 ]
 
 
-@pytest.mark.parametrize(("returned", "columns"), RETURNED, ids=map(str, range(len(RETURNED))))
+@pytest.mark.parametrize(
+    ("returned", "columns"), RETURNED, ids=map(str, range(len(RETURNED)))
+)
 def test_a_result_becomes_a_frame(returned: Any, columns: dict[str, list[Any]]) -> None:
     """JSON takes the way of a reply; arrays and Series keep their values exactly; anything else is its repr."""
     frame = jf.connect([lambda: returned])["Lambda"]()
-    found = {name: [None if pd.isna(each) else each for each in frame[name]] for name in frame}
+    found = {
+        name: [None if pd.isna(each) else each for each in frame[name]]
+        for name in frame
+    }
     assert found == columns
     assert frame.attrs["funcs"]["function"] == "Lambda"
 
 
 def test_a_dataframe_stays_as_it_is() -> None:
     """With its own index and types; and the function's own frame learns nothing of the run."""
-    own = pd.DataFrame({("a", 1): pd.Categorical(["x"])}, index=pd.Index(["r"], name="key"))
+    own = pd.DataFrame(
+        {("a", 1): pd.Categorical(["x"])}, index=pd.Index(["r"], name="key")
+    )
     own.attrs = {"unit": "USD", "funcs": {"cached": "of another run"}}
     frame = jf.connect([lambda: own])["Lambda"]()
     pd.testing.assert_frame_equal(frame, own)
@@ -258,12 +296,17 @@ FAULTS: list[tuple[Callable[[], Any], str]] = [
     (raising(SystemExit(3)), "Fail failed: SystemExit: 3"),
     (raising(KeyboardInterrupt()), "Fail failed: KeyboardInterrupt"),
     (raising(BadTextError()), "Fail failed: BadTextError"),
-    (lambda: itertools.repeat(0), "Lambda failed: ValueError: it yields more than 1,000,000 items"),
+    (
+        lambda: itertools.repeat(0),
+        "Lambda failed: ValueError: it yields more than 1,000,000 items",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("function", "text"), FAULTS, ids=map(str, range(len(FAULTS))))
-def test_whatever_a_function_raises_is_one_line(function: Callable[[], Any], text: str) -> None:
+def test_whatever_a_function_raises_is_one_line(
+    function: Callable[[], Any], text: str
+) -> None:
     """It names the function and the exception, and the kernel lives on."""
     with pytest.raises(FunctionError) as caught:
         next(iter(jf.connect([function])))()
@@ -296,7 +339,9 @@ def test_an_endless_function_stops_nothing_but_its_thread() -> None:
 def test_a_wrong_value_is_an_error_at_its_field() -> None:
     """Of the form where the schema says so, else of pydantic; the function doesn't run."""
 
-    def take(path: Annotated[str, pydantic.AfterValidator(int)], count: int = 1) -> None:
+    def take(
+        path: Annotated[str, pydantic.AfterValidator(int)], count: int = 1
+    ) -> None:
         raise AssertionError
 
     function = jf.connect([take]).take
@@ -319,7 +364,8 @@ def test_a_refused_duration_names_one_that_is_taken() -> None:
         raise AssertionError
 
     with pytest.raises(
-        ArgumentError, match=r"was not run\. span takes a duration such as P1DT2H, not '1h'\."
+        ArgumentError,
+        match=r"was not run\. span takes a duration such as P1DT2H, not '1h'\.",
     ):
         jf.connect([take]).take(span="1h")
 
@@ -327,7 +373,9 @@ def test_a_refused_duration_names_one_that_is_taken() -> None:
 def test_a_decimal_is_a_number_in_its_form() -> None:
     """With its bounds, and what is none is an error before the run."""
 
-    def take(amount: Annotated[Decimal, pydantic.Field(ge=0, le=10)] = Decimal("1.10")) -> None:
+    def take(
+        amount: Annotated[Decimal, pydantic.Field(ge=0, le=10)] = Decimal("1.10"),
+    ) -> None:
         raise AssertionError
 
     form = jf.connect([take]).take.form(amount="abc")
@@ -335,7 +383,9 @@ def test_a_decimal_is_a_number_in_its_form() -> None:
     assert (field.kind, field.default, field.maximum) == ("number", "1.10", 10)
     assert form.errors == {"amount": ["amount takes a number, not 'abc'."]}
     form["amount"] = "10.01"
-    assert form.errors == {"amount": ["amount must be between 0.0 and 10.0, not 10.01."]}
+    assert form.errors == {
+        "amount": ["amount must be between 0.0 and 10.0, not 10.01."]
+    }
 
 
 @pytest.fixture
@@ -373,7 +423,8 @@ def test_a_module_that_fails_is_named_with_its_line(
     with pytest.raises(ConfigError) as caught:
         _ = funcs.names
     assert (
-        caught.value.what == f"The module 'broken_module' can't be imported: {text.format(place)}"
+        caught.value.what
+        == f"The module 'broken_module' can't be imported: {text.format(place)}"
     )
     assert text.partition(" (")[0] in str(funcs.status())
 
@@ -399,10 +450,15 @@ def test_the_public_functions_of_a_module_are_listed(folder: Path) -> None:
     assert jf.connect("python:own_module").names == ["Daily Total", "Daily Total 2"]
     module = ModuleType("made")
     vars(module).update(
-        max=max, min=min, mean=np.mean, Thing=Color, __all__=["max", "min", "mean", "Thing", "gone"]
+        max=max,
+        min=min,
+        mean=np.mean,
+        Thing=Color,
+        __all__=["max", "min", "mean", "Thing", "gone"],
     )
     with pytest.warns(
-        UserWarning, match=r"left out max \(it has no signature\), min \(.*\) and gone \(Attr"
+        UserWarning,
+        match=r"left out max \(it has no signature\), min \(.*\) and gone \(Attr",
     ) as warned:
         assert jf.connect(module).names == ["Mean"]
     assert len(warned) == 1
@@ -416,7 +472,11 @@ def test_a_profile_names_a_module(folder: Path) -> None:
         'default = "mine"\n[profiles.mine]\nkind = "python"\nmodule = "own_module"\n'
     )
     funcs = jf.connect()
-    assert (funcs.service, funcs.address, funcs.where) == ("mine", "python:own_module", "mine")
+    assert (funcs.service, funcs.address, funcs.where) == (
+        "mine",
+        "python:own_module",
+        "mine",
+    )
     assert str(funcs.status()).split() == [
         "service",
         "mine",
@@ -437,14 +497,18 @@ def test_what_is_no_list_of_functions_is_refused() -> None:
         jf.connect([print], token="a-token")
 
 
-def test_another_process_finds_a_module_but_no_functions_of_python(folder: Path) -> None:
+def test_another_process_finds_a_module_but_no_functions_of_python(
+    folder: Path,
+) -> None:
     """A worker imports a module by its name; functions given in Python stay where they are."""
     (folder / "own_module.py").write_text(MODULE)
     funcs, given = jf.connect("python:own_module"), jf.connect([daily_total])
     address = service_address(funcs)
     assert address.connect(address.where).address == funcs.address
     assert service_address(given).where == "[daily_total]"
-    with pytest.raises(ConfigError, match="were given in Python and stay in that process"):
+    with pytest.raises(
+        ConfigError, match="were given in Python and stay in that process"
+    ):
         given.reconnect(given.where)
     with ThreadPoolExecutor(1) as executor:
         swept = given.daily_total.with_options(executor=executor).sweep(
@@ -464,7 +528,9 @@ def test_form_sweep_describe_panel_and_code_work_as_for_a_service() -> None:
     assert function.describe()["help"].tolist()[0] == "The day to sum."
     assert function.describe()["options"].tolist() == ["", "between 1 and 5", "d, w"]
     assert function.__doc__
-    assert function.sweep(day=["2024-01-02", "2024-01-03"], count=3)["count"].tolist() == [3, 3]
+    assert function.sweep(day=["2024-01-02", "2024-01-03"], count=3)[
+        "count"
+    ].tolist() == [3, 3]
     assert len(funcs.history) == 1
     assert function.request(day="2024-01-02") == {
         "function": "Daily Total",
@@ -498,7 +564,9 @@ def test_a_list_in_a_line_keeps_the_types_of_its_json() -> None:
         body = 'data: [1, [2], {"a": 3}]\ncodes: [1]'
         shell.run_cell_magic("funcs", "call shape -o other -q", body)
         other = shell.user_ns["other"]
-        swept = shell.run_line_magic("funcs", "sweep shape data=[[1],[2]] --most-runs 2 -q")
+        swept = shell.run_line_magic(
+            "funcs", "sweep shape data=[[1],[2]] --most-runs 2 -q"
+        )
     assert frame["said"][0] == "[[1, 2.5, '007', None], 1, ['007', '1'], [1, 2]]"
     assert other["said"][0] == "[[1, [2], {'a': 3}], (), ['1'], ()]"
     assert swept["said"].tolist() == ["[[1], (), (), ()]", "[[2], (), (), ()]"]
@@ -512,7 +580,9 @@ def test_the_magic_and_tab_work() -> None:
         assert "Session statistics" in repr(
             shell.run_line_magic("funcs", "connect python:statistics")
         )
-        frame = shell.run_line_magic("funcs", "call linear_regression x=[1,2,3] y=[2,4,6]")
+        frame = shell.run_line_magic(
+            "funcs", "call linear_regression x=[1,2,3] y=[2,4,6]"
+        )
         assert frame["slope"].tolist() == [2.0]
         assert shell.run_line_magic("funcs", "describe quantiles")["name"].tolist() == [
             "data",
@@ -521,14 +591,22 @@ def test_the_magic_and_tab_work() -> None:
         ]
         _, offered = shell.Completer.complete(line_buffer="%funcs call harm")
         assert "harmonic_mean" in offered
-        _, offered = shell.Completer.complete(line_buffer="%funcs call harmonic_mean we")
+        _, offered = shell.Completer.complete(
+            line_buffer="%funcs call harmonic_mean we"
+        )
         assert "weights=" in offered
         shell.run_line_magic("funcs", "connect python:tests.sources.test_python")
         assert (
-            len(shell.run_line_magic("funcs", "sweep daily_total day=[2024-01-02,2024-01-03] -q"))
+            len(
+                shell.run_line_magic(
+                    "funcs", "sweep daily_total day=[2024-01-02,2024-01-03] -q"
+                )
+            )
             == 2
         )
-        assert shell.Completer.complete(line_buffer="%funcs call daily_total unit=")[1] == [
+        assert shell.Completer.complete(line_buffer="%funcs call daily_total unit=")[
+            1
+        ] == [
             "d",
             "w",
         ]

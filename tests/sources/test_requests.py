@@ -22,13 +22,19 @@ if TYPE_CHECKING:
     from jupyter_funcs.api import RemoteFunction, Session
 
 TOKEN = "a-token-of-the-request-tests"
-BODY = {"type": "object", "properties": {"count": {"type": "integer"}, "note": {"type": "string"}}}
+BODY = {
+    "type": "object",
+    "properties": {"count": {"type": "integer"}, "note": {"type": "string"}},
+}
 SCHEMES = {"s": {"type": "apiKey", "in": "header", "name": "X-$HOME`id`"}}
 KEY = {"components": {"securitySchemes": SCHEMES}, "security": [{"s": []}]}
 PATHS = {
     "/look/{id}": {
         "get": operation(
-            param("id", "path"), param("q"), param("X-Mode", "header"), operationId="look"
+            param("id", "path"),
+            param("q"),
+            param("X-Mode", "header"),
+            operationId="look",
         )
     },
     "/change": {"post": operation(operationId="change", body=BODY)},
@@ -53,7 +59,9 @@ def funcs(url: str) -> Iterator[Session]:
     session.close()
 
 
-def test_the_request_of_an_operation_is_the_one_that_is_sent(funcs: Session, url: str) -> None:
+def test_the_request_of_an_operation_is_the_one_that_is_sent(
+    funcs: Session, url: str
+) -> None:
     """Its method, address, headers and body, in the types of the document; and of the token only its header."""
     look = funcs.look.request(id="a b", q="x y", X_Mode="fast")
     assert look == {
@@ -80,14 +88,16 @@ def test_the_request_of_an_operation_is_the_one_that_is_sent(funcs: Session, url
             shown["url"],
             shown.get("body", ""),
         )
-        assert {name.lower(): value for name, value in shown["headers"].items()}.items() <= sent[
-            "headers"
-        ].items()
+        assert {
+            name.lower(): value for name, value in shown["headers"].items()
+        }.items() <= sent["headers"].items()
     with pytest.raises(jf.ArgumentError, match="id does not take"):
         funcs.look.request(id="..")
 
 
-def test_a_dry_run_shows_it(funcs: Session, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_shows_it(
+    funcs: Session, url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Of a call and of each run of a sweep; nothing is sent."""
     with shell_with(funcs) as shell:
         shell.run_line_magic("funcs", "call look id=a --dry-run")
@@ -95,7 +105,10 @@ def test_a_dry_run_shows_it(funcs: Session, url: str, capsys: pytest.CaptureFixt
         shell.run_line_magic("funcs", "sweep look id=[a,b] --dry-run")
         first, *shown = capsys.readouterr().out.splitlines()
     assert first == "2 runs would be sent:"
-    assert [json.loads(line)["url"] for line in shown] == [f"{url}/look/a", f"{url}/look/b"]
+    assert [json.loads(line)["url"] for line in shown] == [
+        f"{url}/look/a",
+        f"{url}/look/b",
+    ]
     assert not server.seen
 
 
@@ -104,7 +117,9 @@ def test_a_dry_run_shows_it(funcs: Session, url: str, capsys: pytest.CaptureFixt
 def test_the_curl_command_sends_the_same(url: str, name: str) -> None:
     """A shell runs it as it is; the token comes from the environment, and no name in a document is expanded."""
     server.document = document(PATHS, **(KEY if name == "key" else {}))
-    funcs = jf.connect(f"{url}/v1/openapi.json", token=None if name == "public" else TOKEN)
+    funcs = jf.connect(
+        f"{url}/v1/openapi.json", token=None if name == "public" else TOKEN
+    )
     runs = {
         funcs.look: {"id": "it's", "X-Mode": "$HOME"},
         funcs.change: {"count": "7", "note": "`id` $HOME é"},
@@ -124,10 +139,19 @@ def test_the_curl_command_sends_the_same(url: str, name: str) -> None:
         )
         ours, theirs = server.seen
         assert theirs | {"headers": 0} == ours | {"headers": 0}
-        for header in ("accept", "content-type", "authorization", "x-mode", "x-$home`id`"):
+        for header in (
+            "accept",
+            "content-type",
+            "authorization",
+            "x-mode",
+            "x-$home`id`",
+        ):
             assert theirs["headers"].get(header) == ours["headers"].get(header), header
         sent = [header for header, value in theirs["headers"].items() if TOKEN in value]
-        assert sent == {"open": ["authorization"], "key": ["x-$home`id`"], "public": []}[name]
+        assert (
+            sent
+            == {"open": ["authorization"], "key": ["x-$home`id`"], "public": []}[name]
+        )
     funcs.close()
 
 
@@ -135,7 +159,9 @@ def code_of(function: RemoteFunction, **args: str) -> str:
     return str(snippets.blocks(function, function.form(**args), "x"))
 
 
-def test_the_code_of_a_run_has_a_command_only_where_there_is_one(funcs: Session) -> None:
+def test_the_code_of_a_run_has_a_command_only_where_there_is_one(
+    funcs: Session,
+) -> None:
     """An operation has one; a Python function has none."""
 
     def add(count: int, text: str = "") -> int:

@@ -130,9 +130,14 @@ class Guard:
         about = f"{url}/.well-known/oauth-protected-resource"
         if scope["path"].startswith("/.well-known/oauth-protected-resource"):
             servers = [self.provider_url]
-            reply = JSONResponse({"resource": f"{url}/mcp", "authorization_servers": servers})
+            reply = JSONResponse(
+                {"resource": f"{url}/mcp", "authorization_servers": servers}
+            )
             await reply(scope, receive, send)
-        elif headers.get("authorization", "").removeprefix("Bearer ") in self.provider.tokens:
+        elif (
+            headers.get("authorization", "").removeprefix("Bearer ")
+            in self.provider.tokens
+        ):
             await self.app(scope, receive, send)
         else:
             challenge = {"WWW-Authenticate": f'Bearer resource_metadata="{about}"'}
@@ -152,7 +157,9 @@ def guarded() -> Iterator[tuple[Guard, str]]:
 
 
 @pytest.fixture
-def server(guarded: tuple[Guard, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Guard:
+def server(
+    guarded: tuple[Guard, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Guard:
     """A server with a new provider, and a profile that logs in there and keeps the login."""
     guard, url = guarded
     guard.provider = Provider()
@@ -172,7 +179,9 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def follow(url: str) -> bool:
         opened.append(url)
-        threading.Thread(target=httpx.get, args=(url,), kwargs={"follow_redirects": True}).start()
+        threading.Thread(
+            target=httpx.get, args=(url,), kwargs={"follow_redirects": True}
+        ).start()
         return True
 
     monkeypatch.setattr("webbrowser.open", follow)
@@ -195,7 +204,9 @@ def test_a_login_in_the_browser_lists_and_runs(
 
 
 @pytest.mark.slow
-def test_a_token_that_ends_or_is_rejected_is_renewed(server: Guard, browser: list[str]) -> None:
+def test_a_token_that_ends_or_is_rejected_is_renewed(
+    server: Guard, browser: list[str]
+) -> None:
     """Without the user."""
     server.provider.seconds = 30  # less than a token must last to be used
     session = jf.connect("tools").ready()
@@ -209,7 +220,9 @@ def test_a_token_that_ends_or_is_rejected_is_renewed(server: Guard, browser: lis
     session.close()
 
 
-def test_a_login_that_has_ended_says_how_to_log_in(server: Guard, browser: list[str]) -> None:
+def test_a_login_that_has_ended_says_how_to_log_in(
+    server: Guard, browser: list[str]
+) -> None:
     """A run never opens a browser."""
     session = jf.connect("tools").ready()
     assert list(session.look()["n"]) == [1]
@@ -235,10 +248,14 @@ def test_a_login_is_kept_for_the_next_session(browser: list[str]) -> None:
     assert len(browser) == 1
 
 
-def test_a_login_that_the_user_refuses_says_so(server: Guard, browser: list[str]) -> None:
+def test_a_login_that_the_user_refuses_says_so(
+    server: Guard, browser: list[str]
+) -> None:
     """In the provider's word."""
     server.provider.refuses = True
-    with pytest.raises(jf.AuthenticationError, match="login of profile 'tools' failed: access_den"):
+    with pytest.raises(
+        jf.AuthenticationError, match="login of profile 'tools' failed: access_den"
+    ):
         jf.connect("tools").ready()
     assert len(browser) == 1
 
@@ -249,6 +266,8 @@ def test_a_provider_that_others_can_listen_to_gets_nothing(
 ) -> None:
     """Only this machine may be reached over http://."""
     monkeypatch.setattr(guarded[0], "provider_url", "http://login.example")
-    with pytest.raises(jf.ConfigError, match=r"http://login\.example would send your token"):
+    with pytest.raises(
+        jf.ConfigError, match=r"http://login\.example would send your token"
+    ):
         jf.connect("tools").ready()
     assert not browser

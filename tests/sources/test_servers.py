@@ -30,7 +30,9 @@ def named(*urls: str, **variables: Any) -> list[dict[str, Any]]:
 
 def asked(servers: Any, paths: Any = RUN, url: str = DOCUMENT, **options: Any) -> str:
     """Run the operation of a document, and return the address that was asked for."""
-    server = Server(document(paths, **({} if servers is None else {"servers": servers})))
+    server = Server(
+        document(paths, **({} if servers is None else {"servers": servers}))
+    )
     funcs = jf.connect(
         url.replace("docs.example/", "docs.example/v1/"), transport=server, **options
     )
@@ -102,10 +104,16 @@ def test_a_value_of_a_variable_leads_nowhere_else(server: Any, said: str) -> Non
     """Neither does one that the document doesn't list; nothing is sent."""
     variables = {**TENANT, **REGION, "base": {"default": "v1"}}
     served = Server(
-        document(RUN, servers=named("https://{tenant}.shop.example/{base}/{region}", **variables))
+        document(
+            RUN,
+            servers=named("https://{tenant}.shop.example/{base}/{region}", **variables),
+        )
     )
     funcs = jf.connect(
-        "https://docs.example/v1/openapi.json", transport=served, server=server, allow_server=ACME
+        "https://docs.example/v1/openapi.json",
+        transport=served,
+        server=server,
+        allow_server=ACME,
     )
     with pytest.raises(jf.ConfigError, match=said):
         _ = funcs.names
@@ -131,12 +139,19 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("url", HOSTILE)
-@pytest.mark.parametrize("value", ["acme", "evil.example/", "evil.example#", "x@evil.example"])
-def test_a_hostile_document_names_no_server_that_was_not_allowed(url: str, value: str) -> None:
+@pytest.mark.parametrize(
+    "value", ["acme", "evil.example/", "evil.example#", "x@evil.example"]
+)
+def test_a_hostile_document_names_no_server_that_was_not_allowed(
+    url: str, value: str
+) -> None:
     """Whatever its templates and defaults are, only the two origins that the user named are asked."""
     server = Server(document(RUN, servers=named(url, tenant={"default": value})))
     funcs = jf.connect(
-        "https://docs.example/v1/openapi.json", transport=server, allow_server=ACME, token=TOKEN
+        "https://docs.example/v1/openapi.json",
+        transport=server,
+        allow_server=ACME,
+        token=TOKEN,
     )
     try:
         funcs["run"]()
@@ -148,7 +163,10 @@ def test_a_hostile_document_names_no_server_that_was_not_allowed(url: str, value
 @pytest.mark.parametrize(
     ("servers", "said"),
     [
-        (named("https://{host}/v1", host={"description": "yours"}), "whose host depends on you"),
+        (
+            named("https://{host}/v1", host={"description": "yours"}),
+            "whose host depends on you",
+        ),
         (named("https://api.example/{version}"), "whose version depends on you"),
         (
             named("https://{tenant}.shop.example", **TENANT),
@@ -170,10 +188,14 @@ def test_an_operation_elsewhere_is_no_part_of_ones_own_deployment() -> None:
     paths = {
         **RUN,
         "/same": {
-            "get": operation(operationId="same", servers=[{"url": "https://demo.example/v2"}])
+            "get": operation(
+                operationId="same", servers=[{"url": "https://demo.example/v2"}]
+            )
         },
         "/other": {
-            "get": operation(operationId="other", servers=[{"url": "https://uploads.example"}])
+            "get": operation(
+                operationId="other", servers=[{"url": "https://uploads.example"}]
+            )
         },
     }
     server = Server(document(paths, servers=named("https://demo.example/v1")))
@@ -182,7 +204,9 @@ def test_an_operation_elsewhere_is_no_part_of_ones_own_deployment() -> None:
         transport=server,
         allow_server="https://mine.example",
     )
-    with pytest.warns(UserWarning, match=r"GET /other \(it runs on 'https://uploads.example'\)"):
+    with pytest.warns(
+        UserWarning, match=r"GET /other \(it runs on 'https://uploads.example'\)"
+    ):
         assert funcs.names == ["run", "same"]
     funcs.same()
     assert (server.origins, server.seen[0]["path"]) == (
@@ -191,7 +215,9 @@ def test_an_operation_elsewhere_is_no_part_of_ones_own_deployment() -> None:
     )
 
 
-def test_a_profile_chooses_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_profile_chooses_a_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By its words, or the values of its variables; a run's code says what was passed in Python."""
     file = tmp_path / "profiles.toml"
     url = 'kind = "openapi"\nurl = "https://docs.example/v1/openapi.json"'
@@ -200,17 +226,26 @@ def test_a_profile_chooses_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         f"[profiles.wrong]\n{url}\nserver = 5\n[profiles.empty]\n{url}\nserver = {{}}\n"
     )
     monkeypatch.setenv("FUNCS_CONFIG", str(file))
-    servers = [{"url": "/{region}", "variables": REGION}, {"url": "/b", "description": "Sandbox"}]
+    servers = [
+        {"url": "/{region}", "variables": REGION},
+        {"url": "/b", "description": "Sandbox"},
+    ]
     for name, path in {"words": "/b/run", "values": "/us/run"}.items():
         server = Server(document(RUN, servers=servers))
         jf.connect(name, transport=server)["run"]()
         assert server.seen[0]["path"] == path
-    with pytest.raises(jf.ConfigError, match="has a server that is neither text nor values"):
+    with pytest.raises(
+        jf.ConfigError, match="has a server that is neither text nor values"
+    ):
         jf.connect("wrong")
     server = Server(document(RUN, servers=servers))
     given = {"server": {"region": "us"}}
-    run = jf.connect("https://docs.example/v1/openapi.json", transport=server, **given)["run"]
-    assert "openapi.json', server={'region': 'us'})" in python(run, {}, run.session.where)
+    run = jf.connect("https://docs.example/v1/openapi.json", transport=server, **given)[
+        "run"
+    ]
+    assert "openapi.json', server={'region': 'us'})" in python(
+        run, {}, run.session.where
+    )
 
 
 @pytest.mark.parametrize("url", ["http://api.example/openapi.json", DOCUMENT])
@@ -229,14 +264,19 @@ def test_an_unencrypted_server_is_used_without_a_token(url: str) -> None:
         resolve(url, TOKEN, allow_http=True, **options)
     if options:
         with pytest.warns(UserWarning, match="not encrypted"):
-            assert asked(named("http://api.example/v1"), **options) == "http://api.example/v1/run"
+            assert (
+                asked(named("http://api.example/v1"), **options)
+                == "http://api.example/v1/run"
+            )
 
 
 def test_a_secret_is_not_sent_in_the_clear_wherever_it_comes_from() -> None:
     """Also if a connection was made in another way than by `connect`."""
     server, url = Server(document(RUN)), "http://shop.example/v1/openapi.json"
     with pytest.raises(jf.ConfigError, match="unencrypted"):
-        _ = Session(Connection("shop", url, Constant(Secret(TOKEN)), kind="openapi"), server).names
+        _ = Session(
+            Connection("shop", url, Constant(Secret(TOKEN)), kind="openapi"), server
+        ).names
     assert not server.seen
 
 
@@ -246,7 +286,10 @@ def test_many_servers_are_read_in_linear_time() -> None:
     template = "https://" + "".join(f"{{v{at}}}." for at in range(50)) + "example"
 
     def read(size: int) -> None:
-        paths = {f"/{at}": {"get": {"servers": named(template, **variables)}} for at in range(size)}
+        paths = {
+            f"/{at}": {"get": {"servers": named(template, **variables)}}
+            for at in range(size)
+        }
         root = document(paths, servers=named(*[template] * size, **variables))
         Servers(root, Connection("x", "https://docs.example", None, allow_server=ACME))  # type: ignore[arg-type]
 

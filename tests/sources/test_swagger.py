@@ -32,12 +32,16 @@ ITEM = {
 FORM, FILES = "application/x-www-form-urlencoded", "multipart/form-data"
 
 
-def swagger(operation: dict[str, Any], method: str = "post", **more: Any) -> dict[str, Any]:
+def swagger(
+    operation: dict[str, Any], method: str = "post", **more: Any
+) -> dict[str, Any]:
     run = {"operationId": "run", "responses": {"200": {"description": ""}}, **operation}
     return {"swagger": "2.0", "paths": {"/run": {method: run}}, **more}
 
 
-def openapi(operation: dict[str, Any], method: str = "post", **more: Any) -> dict[str, Any]:
+def openapi(
+    operation: dict[str, Any], method: str = "post", **more: Any
+) -> dict[str, Any]:
     return swagger(operation, method, **more) | {"openapi": "3.0.3"}
 
 
@@ -62,7 +66,9 @@ def form(
 
 
 def reply(*kinds: str) -> dict[str, Any]:
-    return {"responses": {"200": {"content": {kind: {"schema": ITEM} for kind in kinds}}}}
+    return {
+        "responses": {"200": {"content": {kind: {"schema": ITEM} for kind in kinds}}}
+    }
 
 
 SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -142,7 +148,9 @@ SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 def test_an_operation_is_the_same_in_both_versions(old: Any, new: Any) -> None:
     """Its parameters with all that is declared of them, and what is sent."""
     servers = [{"url": "https://shop.example/v1"}]
-    [run] = read(swagger(old, host="shop.example", basePath="/v1", schemes=["http", "https"]))
+    [run] = read(
+        swagger(old, host="shop.example", basePath="/v1", schemes=["http", "https"])
+    )
     [same] = read(openapi(new, servers=servers))
     assert run == same
 
@@ -158,16 +166,28 @@ def test_parts_that_are_shared_are_found() -> None:
             "N": given("n", type="integer"),
             "It": given("it", "body", schema={"$ref": "#/definitions/Item"}),
         },
-        responses={"Items": {"schema": {"type": "array", "items": {"$ref": "#/definitions/Item"}}}},
+        responses={
+            "Items": {
+                "schema": {"type": "array", "items": {"$ref": "#/definitions/Item"}}
+            }
+        },
         definitions={
             "Item": ITEM
-            | {"properties": {**ITEM["properties"], "in": {"$ref": "#/definitions/Item"}}}
+            | {
+                "properties": {
+                    **ITEM["properties"],
+                    "in": {"$ref": "#/definitions/Item"},
+                }
+            }
         },
         produces=["application/vnd.shop+json"],
         consumes=["application/vnd.shop+json"],
     )
     path = document["paths"]["/run"]
-    path["parameters"] = [given("day", **TEXT, format="date"), given("no", "body", schema=TEXT)]
+    path["parameters"] = [
+        given("day", **TEXT, format="date"),
+        given("no", "body", schema=TEXT),
+    ]
     path["put"] = {"responses": {}}
     run, put = read(document)
     assert [param.name for param in run.params] == ["day", "n", "id", "next", "in"]
@@ -185,7 +205,10 @@ def test_parts_that_are_shared_are_found() -> None:
             {"host": "shop.example", "basePath": "/v1/", "schemes": ["https"]},
             "https://shop.example/v1",
         ),
-        ({"host": "shop.example", "schemes": ["http", "https", "wss"]}, "https://shop.example"),
+        (
+            {"host": "shop.example", "schemes": ["http", "https", "wss"]},
+            "https://shop.example",
+        ),
         ({"host": "shop.example", "basePath": "v1"}, "https://shop.example/v1"),
         ({"basePath": "/v1"}, "https://shop.example/v1"),
         ({}, "https://shop.example"),
@@ -209,13 +232,22 @@ def test_a_document_of_this_machine_without_schemes_is_asked_as_it_was_read() ->
         ({"type": "apiKey", "in": "header", "name": "X-Key"}, "X-Key"),
         ({"type": "basic"}, "Authorization"),
         (
-            {"type": "oauth2", "flow": "accessCode", "tokenUrl": "https://x.example", "scopes": {}},
+            {
+                "type": "oauth2",
+                "flow": "accessCode",
+                "tokenUrl": "https://x.example",
+                "scopes": {},
+            },
             "Authorization",
         ),
     ],
 )
-def test_a_security_definition_names_the_header_of_the_token(scheme: Any, header: str) -> None:
-    server = Server(swagger({}, security=[{"own": []}], securityDefinitions={"own": scheme}))
+def test_a_security_definition_names_the_header_of_the_token(
+    scheme: Any, header: str
+) -> None:
+    server = Server(
+        swagger({}, security=[{"own": []}], securityDefinitions={"own": scheme})
+    )
     server.session()["run"]()
     assert server.seen[0]["headers"][header.lower()]
 
@@ -230,7 +262,9 @@ def test_what_is_sent() -> None:
     ]
     document = swagger({})
     document["paths"] = {
-        "/{ids}": {"post": {"operationId": "run", "parameters": params, "responses": {}}}
+        "/{ids}": {
+            "post": {"operationId": "run", "parameters": params, "responses": {}}
+        }
     }
     server = Server(document)
     run = server.session()["run"]
@@ -255,7 +289,15 @@ def test_other_versions_are_refused(version: Any) -> None:
 @pytest.mark.parametrize(
     "odd",
     [
-        {"parameters": [5, {"in": "body"}, {"in": "formData"}, {"in": "query"}, {"in": []}]},
+        {
+            "parameters": [
+                5,
+                {"in": "body"},
+                {"in": "formData"},
+                {"in": "query"},
+                {"in": []},
+            ]
+        },
         {
             "parameters": [given("a", "body", schema=[]), given("b", "body")],
             "consumes": [5, "application/json"],
@@ -282,7 +324,12 @@ def test_a_malformed_document_is_read_as_far_as_it_goes(odd: Any) -> None:
     try:
         read(
             swagger(
-                odd, host=5, basePath=[], schemes={}, definitions=[], securityDefinitions={"a": 5}
+                odd,
+                host=5,
+                basePath=[],
+                schemes={},
+                definitions=[],
+                securityDefinitions={"a": 5},
             )
         )
     except jf.ConfigError as error:

@@ -44,12 +44,18 @@ SCHEMAS: dict[str, Any] = {
     "choice": {"enum": ["a", None]},
     "texts": {"type": "array", "items": {"type": "string"}},
     "numbers": {"type": "array", "items": {"type": "number"}},
-    "lists": {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]},
+    "lists": {
+        "anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]
+    },
     "odd": {"type": "array", "items": {"type": "string"}, "default": 1},
     "shape": {
         "oneOf": [
             {"type": "object", "properties": {"radius": {"type": "number"}}},
-            {"type": "object", "properties": {"side": {"type": "number"}}, "required": ["side"]},
+            {
+                "type": "object",
+                "properties": {"side": {"type": "number"}},
+                "required": ["side"],
+            },
         ]
     },
     "open": {},
@@ -71,7 +77,10 @@ BODIES: list[tuple[str, Any, Any]] = [
     ("turned", 0.5, 0.5),
     ("turned", Decimal("3.10"), 3.1),
     ("types", True, True),
-    *((name, None, None) for name in ("types", "perhaps", "maybe", "mixed", "choice", "lists")),
+    *(
+        (name, None, None)
+        for name in ("types", "perhaps", "maybe", "mixed", "choice", "lists")
+    ),
     *((name, None, NOTHING) for name in ("text", "whole", "texts")),
     *((name, "", NOTHING) for name in ("whole", "number", "maybe", "choice")),
     *(("mixed", value, value) for value in (1, "1")),
@@ -91,7 +100,10 @@ BODIES: list[tuple[str, Any, Any]] = [
     ("number", Decimal("0.12345678901234567890123"), REFUSED),
     ("number", float("inf"), REFUSED),
     ("number", pd.array([7], dtype="Int64")[0], 7),
-    *(("shape", shape, shape) for shape in ({"radius": 1}, {"side": 2}, {"radius": 1, "side": 2})),
+    *(
+        ("shape", shape, shape)
+        for shape in ({"radius": 1}, {"side": 2}, {"radius": 1, "side": 2})
+    ),
     ("shape", {"radius": "x", "side": "y"}, REFUSED),
     ("open", 1e5, 100000.0),
     ("open", "1E5", "1E5"),
@@ -134,13 +146,18 @@ def document(where: str) -> dict[str, Any]:
     """Return a document with an operation that takes these parameters in its body, or in its query."""
     if where == "body":
         body = {
-            "content": {"application/json": {"schema": {"type": "object", "properties": SCHEMAS}}}
+            "content": {
+                "application/json": {
+                    "schema": {"type": "object", "properties": SCHEMAS}
+                }
+            }
         }
         operation: dict[str, Any] = {"requestBody": body}
     else:
         operation = {
             "parameters": [
-                {"name": name, "in": "query", "schema": SCHEMAS[name]} for name in SCHEMAS
+                {"name": name, "in": "query", "schema": SCHEMAS[name]}
+                for name in SCHEMAS
             ]
         }
         for style, explode in (
@@ -149,7 +166,12 @@ def document(where: str) -> dict[str, Any]:
             ("pipeDelimited", False),
             ("form", True),
         ):
-            own = {"name": f"{style} {explode}", "in": "query", "style": style, "explode": explode}
+            own = {
+                "name": f"{style} {explode}",
+                "in": "query",
+                "style": style,
+                "explode": explode,
+            }
             operation["parameters"].append({**own, "schema": SCHEMAS["texts"]})
     return {"openapi": "3.1.0", "info": {}, "paths": {"/kinds": {"post": operation}}}
 
@@ -159,7 +181,11 @@ def connected(answer: dict[str, Any] | list[Any], **headers: str) -> Session:
         return httpx.Response(200, json=answer, headers=headers)
 
     is_document = isinstance(answer, dict)
-    url = "https://shop.example/openapi.json" if is_document else "https://service.example"
+    url = (
+        "https://shop.example/openapi.json"
+        if is_document
+        else "https://service.example"
+    )
     return jf.connect(url, token=TOKEN, transport=httpx.MockTransport(reply))
 
 
@@ -190,7 +216,9 @@ def check(session: Session, name: str, value: Any, expected: Any) -> None:
         return
     assert form.errors == {}
     body = sent_by(session, form)["body"] if form.args else {}
-    assert json.dumps(body) == json.dumps({} if expected is NOTHING else {name: expected})
+    assert json.dumps(body) == json.dumps(
+        {} if expected is NOTHING else {name: expected}
+    )
 
 
 @pytest.mark.fault(155)
@@ -289,7 +317,9 @@ def test_without_validation_what_was_given_is_sent(session: Session) -> None:
 LISTING = [
     {
         "name": "Kinds",
-        "params": [{"name": name, "schema": schema} for name, schema in SCHEMAS.items()],
+        "params": [
+            {"name": name, "schema": schema} for name, schema in SCHEMAS.items()
+        ],
     }
 ]
 TEXTS: list[tuple[str, Any, Any]] = [
@@ -331,7 +361,9 @@ def test_the_first_wire_takes_texts(
     if expected is REFUSED:
         assert form.errors.keys() == {name}
         return
-    assert sent_by(texts, form)["Args"] == ({} if expected is NOTHING else {name: expected})
+    assert sent_by(texts, form)["Args"] == (
+        {} if expected is NOTHING else {name: expected}
+    )
     if name == "whole":
         assert form.args[name] == 7
 
@@ -350,7 +382,9 @@ def test_a_service_that_takes_json_gets_it(
         assert form.errors.keys() == {name}
         return
     sent = sent_by(typed, form)["Args"]
-    assert json.dumps(sent) == json.dumps({} if expected is NOTHING else {name: expected})
+    assert json.dumps(sent) == json.dumps(
+        {} if expected is NOTHING else {name: expected}
+    )
 
 
 @pytest.mark.fault(156)

@@ -73,14 +73,21 @@ def test_every_combination_is_run_in_the_order_given() -> None:
     ]
     assert found.swept == ["Symbol", "PoPLookback"]
     assert found.constant == CARD
-    assert found.args == {"PanelName": "Card", "Symbol": ["B", "A"], "PoPLookback": [1, 2]}
+    assert found.args == {
+        "PanelName": "Card",
+        "Symbol": ["B", "A"],
+        "PoPLookback": [1, 2],
+    }
     assert not found.pairs
 
 
 def test_pairs_take_the_lists_together() -> None:
     """The first of each, then the second; what says so again is said to be pairs."""
     found = combos(pairs=True, Symbol=["A", "B"], PoPLookback=[1, 2])
-    assert [(run["Symbol"], run["PoPLookback"]) for run in found.runs] == [("A", 1), ("B", 2)]
+    assert [(run["Symbol"], run["PoPLookback"]) for run in found.runs] == [
+        ("A", 1),
+        ("B", 2),
+    ]
     assert found.args["PoPLookback"] == [1, 2]
     assert found.pairs
 
@@ -237,7 +244,10 @@ def test_a_table_is_combined_with_lists() -> None:
 NO_TABLES: dict[str, tuple[Any, str]] = {
     "no columns": (pd.DataFrame(), "The table of arguments is empty."),
     "no rows": (pd.DataFrame({"Symbol": []}), "The table of arguments is empty."),
-    "a misspelt parameter": (pd.DataFrame({"Symbl": ["A"]}), "has no parameter 'Symbl'."),
+    "a misspelt parameter": (
+        pd.DataFrame({"Symbl": ["A"]}),
+        "has no parameter 'Symbl'.",
+    ),
     "a numbered column": (pd.DataFrame({0: ["A"]}), "has no parameter '0'."),
     "two columns for a parameter": (
         pd.DataFrame([["A", "B"]], columns=["Symbol", "symbol"]),
@@ -251,7 +261,10 @@ NO_TABLES: dict[str, tuple[Any, str]] = {
         pd.DataFrame({"PanelName": ["Card"]}),
         "is the same parameter as the argument of that name.",
     ),
-    "a list of records": ([{"Symbol": "A"}], "A sweep takes a DataFrame with one row per run, not"),
+    "a list of records": (
+        [{"Symbol": "A"}],
+        "A sweep takes a DataFrame with one row per run, not",
+    ),
     "text": ("Symbol", "not 'Symbol' (str)."),
     "a Series": (pd.Series(["A"], name="Symbol"), "(Series)."),
 }
@@ -274,7 +287,9 @@ def test_every_wrong_value_is_named_once() -> None:
     assert error.hint == "Get Panel Daily was not run."
     many = refused(Symbol="A", PoPLookback=range(1000))
     assert many.errors["PoPLookback"][-1] == "And 993 more like these."
-    assert combos(Symbol="A", Unit=["day", "dya"], validate=False).runs[1]["Unit"] == "dya"
+    assert (
+        combos(Symbol="A", Unit=["day", "dya"], validate=False).runs[1]["Unit"] == "dya"
+    )
 
 
 def test_what_is_wrong_between_arguments_is_said() -> None:
@@ -300,7 +315,10 @@ def test_a_million_runs_are_counted_and_not_made() -> None:
     error = refused(Symbol=values, Note=[*values, *values])
     assert isinstance(error, TooManyRunsError)
     assert error.number == 1_000_000
-    assert error.what == "This is 1,000,000 runs of Get Panel Daily, more than most_runs = 10,000."
+    assert (
+        error.what
+        == "This is 1,000,000 runs of Get Panel Daily, more than most_runs = 10,000."
+    )
     assert (
         error.hint
         == "Sweep fewer values, or allow it: --most-runs 1000000 or with_options(most_runs=1000000)."
@@ -325,10 +343,15 @@ VALUES = {
 @pytest.mark.slow
 @given(
     st.fixed_dictionaries(
-        {}, optional={name: st.lists(one, min_size=1, max_size=3) for name, one in VALUES.items()}
+        {},
+        optional={
+            name: st.lists(one, min_size=1, max_size=3) for name, one in VALUES.items()
+        },
     )
 )
-def test_each_run_is_what_a_form_makes_of_its_values(lists: dict[str, list[Any]]) -> None:
+def test_each_run_is_what_a_form_makes_of_its_values(
+    lists: dict[str, list[Any]],
+) -> None:
     """Or none is valid: looking at each value once finds what a form for each run would."""
     import itertools
 

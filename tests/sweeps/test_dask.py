@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-dask = pytest.importorskip("dask", reason="dask isn't installed: pip install -e '.[check]'")
+dask = pytest.importorskip(
+    "dask", reason="dask isn't installed: pip install -e '.[check]'"
+)
 # Dask's reader calls what pandas 3.1 has deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning")
 
@@ -35,12 +37,18 @@ BLOCKS = [
     pd.DataFrame({"a": [0.5, None, 2.5], "c": [True, False, True]}),
     pd.DataFrame({"a": pd.array([2**53 + 1, None, 3], dtype="Int64")}),
     pd.DataFrame(
-        {"b": pd.array(["1", "2"], dtype="string"), "a": pd.array(["u", "v"], dtype="string")}
+        {
+            "b": pd.array(["1", "2"], dtype="string"),
+            "a": pd.array(["u", "v"], dtype="string"),
+        }
     ),
     pd.DataFrame({"b": pd.array([], dtype="string"), "a": pd.array([], dtype="int64")}),
     pd.DataFrame({"e": pd.Series([None], dtype=object)}),
     pd.DataFrame(
-        {"d": pd.to_datetime(["2020-01-01", None]).astype("datetime64[us]"), "c": [True, False]}
+        {
+            "d": pd.to_datetime(["2020-01-01", None]).astype("datetime64[us]"),
+            "c": [True, False],
+        }
     ),
     pd.DataFrame({"d": pd.to_datetime(["2020-01-01"]).astype("datetime64[ns]")}),
     pd.DataFrame({"e": pd.Series([[1, 2], 3, None], dtype=object)}),
@@ -48,7 +56,8 @@ BLOCKS = [
 ]
 # With values of their own under the argument's name.
 WITH_SYMBOLS = [
-    pd.DataFrame({"S": pd.array([text], dtype="string"), "n": [1]}) for text in ["other", *SYMBOLS]
+    pd.DataFrame({"S": pd.array([text], dtype="string"), "n": [1]})
+    for text in ["other", *SYMBOLS]
 ]
 
 
@@ -59,7 +68,9 @@ class Client:
 
 
 CLIENT = Client()
-Executor = type("Executor", (), {"__module__": "distributed.cfexecutor", "_client": CLIENT})
+Executor = type(
+    "Executor", (), {"__module__": "distributed.cfexecutor", "_client": CLIENT}
+)
 
 
 def swept(frames: list[pd.DataFrame]) -> Any:
@@ -85,7 +96,8 @@ def swept(frames: list[pd.DataFrame]) -> Any:
 
 def as_text(column: pd.Series[Any]) -> list[Any]:
     return [
-        None if pd.api.types.is_scalar(value) and pd.isna(value) else str(value) for value in column
+        None if pd.api.types.is_scalar(value) and pd.isna(value) else str(value)
+        for value in column
     ]
 
 
@@ -96,12 +108,19 @@ def as_text(column: pd.Series[Any]) -> list[Any]:
 )
 def test_dask_reads_the_table(frames: list[pd.DataFrame]) -> None:
     """Dask has the table's columns, rows and dtypes, a partition per run; columns of mixed values are text."""
-    wanted = stacked([({"S": SYMBOLS[at]}, frame) for at, frame in enumerate(frames)], symbol())
+    wanted = stacked(
+        [({"S": SYMBOLS[at]}, frame) for at, frame in enumerate(frames)], symbol()
+    )
     result = swept(frames)
     assert result.npartitions == max(1, len(frames))
     assert list(result.columns) == list(wanted)
-    parts = [result.partitions[at].compute(scheduler="sync") for at in range(result.npartitions)]
-    assert [len(part) for part in parts] == [len(frame) for frame in frames] or not frames
+    parts = [
+        result.partitions[at].compute(scheduler="sync")
+        for at in range(result.npartitions)
+    ]
+    assert [len(part) for part in parts] == [
+        len(frame) for frame in frames
+    ] or not frames
     for part in parts:
         assert_series_equal(part.dtypes, result.dtypes)
     found = pd.concat(parts, ignore_index=True)
@@ -113,7 +132,9 @@ def test_dask_reads_the_table(frames: list[pd.DataFrame]) -> None:
             assert_series_equal(found[name], wanted[name])
 
 
-def test_files_last_as_long_as_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_last_as_long_as_the_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They go with the result and all made from it; while the cluster has work they stay; a failure leaves none."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     result = swept(BLOCKS[:3])
@@ -143,7 +164,8 @@ def test_another_executor_is_refused(answering: Callable[..., Any]) -> None:
     with ThreadPoolExecutor(1) as pool:
         for each in (function, function.with_options(executor=pool)):
             with pytest.raises(
-                jf.ArgumentError, match=r"needs Dask's executor\.\nUse .*client\.get_executor"
+                jf.ArgumentError,
+                match=r"needs Dask's executor\.\nUse .*client\.get_executor",
             ):
                 each.sweep(a=["1", "2"])
 
@@ -152,7 +174,9 @@ def test_a_temporary_folder_that_cannot_be_created_is_named(tmp_path: Path) -> N
     """Where Dask's own setting names no folder, the error says which setting to change."""
     with (
         dask.config.set(temporary_directory=str(tmp_path / "none")),
-        pytest.raises(jf.ArgumentError, match=r"Cannot create .*none(.|\n)*temporary-directory"),
+        pytest.raises(
+            jf.ArgumentError, match=r"Cannot create .*none(.|\n)*temporary-directory"
+        ),
     ):
         swept([])
 
@@ -174,7 +198,9 @@ def test_a_cluster_reads_the_results(
     with pytest.warns(UserWarning, match="2 of 42 runs"):
         wanted = function.with_options(cache=False).sweep(PanelName=PANEL, **values)
     with (
-        distributed.LocalCluster(n_workers=2, host="127.0.0.1", dashboard_address=":0") as cluster,
+        distributed.LocalCluster(
+            n_workers=2, host="127.0.0.1", dashboard_address=":0"
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         there = function.with_options(executor=client.get_executor(), to="dask")

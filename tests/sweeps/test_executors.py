@@ -61,7 +61,9 @@ def session(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session
         yield session
 
 
-def taken(function: RemoteFunction, executor: Executor, runs: list[dict[str, Any]]) -> list[Any]:
+def taken(
+    function: RemoteFunction, executor: Executor, runs: list[dict[str, Any]]
+) -> list[Any]:
     """Return what came of each run, in their order: a frame or an error."""
     take = ExecutorRunner(function, executor)
 
@@ -123,11 +125,17 @@ def test_the_embedded_demo_is_run_in_processes(monkeypatch: pytest.MonkeyPatch) 
         same(taken(function, pool, runs), session)
 
 
-@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])
-def test_a_run_that_fails_in_a_process_fails_as_here(method: str, session: Session) -> None:
+@pytest.mark.parametrize(
+    "method", ["fork", pytest.param("spawn", marks=pytest.mark.slow)]
+)
+def test_a_run_that_fails_in_a_process_fails_as_here(
+    method: str, session: Session
+) -> None:
     """The error of a run comes back whole: its class, its text and how often it was sent; the others go on."""
     with ProcessPoolExecutor(2, multiprocessing.get_context(method)) as pool:
-        first, error, last = taken(session["F"], pool, [{"a": "1"}, {"a": "bad"}, {"a": "3"}])
+        first, error, last = taken(
+            session["F"], pool, [{"a": "1"}, {"a": "bad"}, {"a": "3"}]
+        )
     assert (first["n"].item(), last["n"].item()) == ("1", "3")
     assert type(error) is FunctionError
     assert "no such number" in str(error)
@@ -147,10 +155,16 @@ def test_a_refusal_says_on_how_long_to_wait(session: Session, server: Faulty) ->
     server.tell(refuse)
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
         [error] = taken(function, pool, [{"a": "1"}])
-    assert (type(error), error.refused, error.retry_after) == (jf.RateLimitError, True, 7.0)
+    assert (type(error), error.refused, error.retry_after) == (
+        jf.RateLimitError,
+        True,
+        7.0,
+    )
 
 
-def test_no_token_is_in_what_an_executor_is_given(session: Session, server: Faulty) -> None:
+def test_no_token_is_in_what_an_executor_is_given(
+    session: Session, server: Faulty
+) -> None:
     """What goes to an executor holds the address, the function and the options, and nothing of a token."""
     given = jf.connect(server.url, token=CANARY)
     for each in (session, given):
@@ -198,7 +212,9 @@ def test_a_profile_is_read_by_each_process(
     (tmp_path / "token").write_text(CANARY)
     (tmp_path / "token").chmod(0o600)
     profiles = tmp_path / "profiles.toml"
-    profiles.write_text(f'[profiles.work]\nurl = "{server.url}"\ntoken_file = "{tmp_path}/token"\n')
+    profiles.write_text(
+        f'[profiles.work]\nurl = "{server.url}"\ntoken_file = "{tmp_path}/token"\n'
+    )
     monkeypatch.setenv("FUNCS_CONFIG", str(profiles))
     function = jf.connect("work")["F"]
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
@@ -217,13 +233,17 @@ def test_a_worker_set_up_for_another_service_is_told(
     assert "uses http://localhost:1/elsewhere, not http://127.0.0.1:" in error.what
 
 
-def test_a_worker_that_dies_ends_its_runs_with_an_error(session: Session, server: Faulty) -> None:
+def test_a_worker_that_dies_ends_its_runs_with_an_error(
+    session: Session, server: Faulty
+) -> None:
     """A killed process ends the runs that wait for it, and those given to it later, in words; nothing hangs."""
     function = session["F"]
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
         pid = pool.submit(os.getpid).result()
         take = ExecutorRunner(function, pool)
-        held = [background.start(take({"a": text}, Progress())) for text in ("held", "2")]
+        held = [
+            background.start(take({"a": text}, Progress())) for text in ("held", "2")
+        ]
         wait_until(lambda: any(b"held" in request for request in server.requests))
         os.kill(pid, signal.SIGKILL)
         for future in (*held, background.start(take({"a": "3"}, Progress()))):
@@ -240,12 +260,16 @@ def test_an_executor_that_is_shut_down_is_named(session: Session) -> None:
     assert "after shutdown" in error.what
 
 
-def test_a_cancelled_run_closes_its_connection(session: Session, server: Faulty) -> None:
+def test_a_cancelled_run_closes_its_connection(
+    session: Session, server: Faulty
+) -> None:
     """In this process a cancelled run is ended at once, and so is one that waits for its turn."""
     function = session["F"]
     with ThreadPoolExecutor(1) as pool:
         take = ExecutorRunner(function, pool)
-        held, queued = (background.start(take({"a": text}, Progress())) for text in ("held", "2"))
+        held, queued = (
+            background.start(take({"a": text}, Progress())) for text in ("held", "2")
+        )
         wait_until(lambda: any(b"held" in request for request in server.requests))
         queued.cancel()
         held.cancel()
@@ -273,7 +297,9 @@ class Odd(Executor):
         return self._answer()
 
 
-def test_an_executor_that_cancels_a_run_is_told_from_the_person(session: Session) -> None:
+def test_an_executor_that_cancels_a_run_is_told_from_the_person(
+    session: Session,
+) -> None:
     """A run that the executor itself has cancelled is a failure of that run; it does not cancel the sweep."""
 
     def cancelled() -> Future[Any]:
@@ -334,7 +360,11 @@ print(loaded)
 def test_no_run_is_started_while_the_bar_is_imported(session: Session) -> None:
     """A worker forked beside that import would wait for it for ever; the bar is there before the first run."""
     done = subprocess.run(
-        [sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", FORKING],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     assert done.stdout == "[True, True]\n"
 
@@ -349,14 +379,18 @@ def test_dask_does_forty_of_forty_in_order(
         "distributed", reason="distributed isn't installed: pip install -e '.[check]'"
     )
     assert isinstance(
-        taken_on_dask(distributed, session["F"], [{"a": "bad"}], processes)[0], FunctionError
+        taken_on_dask(distributed, session["F"], [{"a": "bad"}], processes)[0],
+        FunctionError,
     )
     session = configured(service_url, monkeypatch)
     same(taken_on_dask(distributed, *forty(session), processes), session)
 
 
 def taken_on_dask(
-    distributed: Any, function: RemoteFunction, runs: list[dict[str, Any]], processes: bool
+    distributed: Any,
+    function: RemoteFunction,
+    runs: list[dict[str, Any]],
+    processes: bool,
 ) -> list[Any]:
     address = {"host": "127.0.0.1"} if processes else {}
     with (
@@ -386,7 +420,9 @@ def test_ipyparallel_does_forty_of_forty_in_order(
     with ipyparallel.Cluster(n=2, controller_ip="127.0.0.1") as engines:
         for executor in (engines.executor(), engines[:].executor):
             same(taken(function, executor, runs), session)
-        [error] = taken(function, engines.executor(), [{**runs[0], "Symbol": "NO SUCH"}])
+        [error] = taken(
+            function, engines.executor(), [{**runs[0], "Symbol": "NO SUCH"}]
+        )
     assert isinstance(error, FuncsError)
 
 
@@ -395,7 +431,10 @@ def test_a_sweep_goes_through_an_executor(session: Session) -> None:
     """A sweep on threads or processes gives one table in its order, and its failed runs beside it."""
     values = [str(at) for at in range(40)]
     function = session["F"].with_options(cache=False, progress=False)
-    pools = [ThreadPoolExecutor(4), ProcessPoolExecutor(2, multiprocessing.get_context("fork"))]
+    pools = [
+        ThreadPoolExecutor(4),
+        ProcessPoolExecutor(2, multiprocessing.get_context("fork")),
+    ]
     for pool in pools:
         with pool, pytest.warns(UserWarning, match="1 of 41 runs of F failed"):
             frame = function.with_options(executor=pool).sweep(
@@ -418,7 +457,9 @@ def test_a_sweep_whose_worker_dies_goes_on_with_another_executor(
     function = session["F"].with_options(progress=False, concurrency=1)
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
         pid = pool.submit(os.getpid).result()
-        job = function.with_options(executor=pool).start_sweep({"a": ["1", "held", "3"]})
+        job = function.with_options(executor=pool).start_sweep(
+            {"a": ["1", "held", "3"]}
+        )
         wait_until(lambda: any(b"held" in request for request in server.requests))
         os.kill(pid, signal.SIGKILL)
         with pytest.warns(

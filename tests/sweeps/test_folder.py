@@ -78,12 +78,15 @@ def test_a_folder_holds_what_the_table_does(demo: Session, tmp_path: Any) -> Non
 def test_a_dataset_says_what_it_is(demo: Session, tmp_path: Any) -> None:
     """The schema and `_sweep.json` say which sweep it was and which of its runs failed; the others are there."""
     with pytest.warns(
-        UserWarning, match="1 of 3 runs of Get Panel FQ failed, all listed in /.*/_sweep.json"
+        UserWarning,
+        match="1 of 3 runs of Get Panel FQ failed, all listed in /.*/_sweep.json",
     ):
         result = panel_fq(demo, tmp_path).sweep(
             Symbol=[*symbols(demo, 2), "NO SUCH"], PanelName=PANEL
         )
-    told = {name: json.loads(result.schema.metadata[name]) for name in (b"funcs", b"errors")}
+    told = {
+        name: json.loads(result.schema.metadata[name]) for name in (b"funcs", b"errors")
+    }
     assert told[b"funcs"]["function"] == "Get Panel FQ"
     assert (told[b"funcs"]["runs"], told[b"funcs"]["failed"]) == (3, 1)
     [error] = told[b"errors"]
@@ -100,14 +103,20 @@ def test_the_same_folder_goes_on_from_what_is_there(
     function.sweep(a=["1", "2"])
     sent = len(server.requests)
     result = (
-        jf.connect()["F"].with_options(to=tmp_path, progress=False).sweep(a=["3", "2", "1", "4"])
+        jf.connect()["F"]
+        .with_options(to=tmp_path, progress=False)
+        .sweep(a=["3", "2", "1", "4"])
     )
-    assert [request[-30:].count(b'"a"') for request in server.requests[sent:]].count(1) == 2
+    assert [request[-30:].count(b'"a"') for request in server.requests[sent:]].count(
+        1
+    ) == 2
     assert result.to_table().to_pydict()["n"] == ["3", "2", "1", "4"]
     assert json.loads(result.schema.metadata[b"funcs"])["cached"]["runs"] == 2
 
 
-def test_a_smaller_sweep_of_a_folder_gives_its_own_runs(session: Session, tmp_path: Any) -> None:
+def test_a_smaller_sweep_of_a_folder_gives_its_own_runs(
+    session: Session, tmp_path: Any
+) -> None:
     """A dataset holds the runs of its call and no others, and counts their rows alone."""
     function = session["F"].with_options(to=tmp_path, progress=False)
     function.sweep(a=["1", "2", "3"])
@@ -121,7 +130,8 @@ def test_two_notebooks_sweep_into_one_folder(session: Session, tmp_path: Any) ->
     """Two sweeps into one folder at once each give every run once, and leave no half of a file."""
     values = [str(at) for at in range(40)]
     functions = [
-        each["F"].with_options(to=tmp_path, progress=False) for each in (session, jf.connect())
+        each["F"].with_options(to=tmp_path, progress=False)
+        for each in (session, jf.connect())
     ]
     jobs = [function.start_sweep({"a": values}) for function in functions]
     for job in jobs:
@@ -148,12 +158,19 @@ def test_two_notebooks_sweep_into_one_folder(session: Session, tmp_path: Any) ->
     ],
 )
 def test_the_schema_has_room_for_every_value(
-    values: list[Any], wanted: list[Any], kind: str, session: Session, server: Faulty, tmp_path: Any
+    values: list[Any],
+    wanted: list[Any],
+    kind: str,
+    session: Session,
+    server: Faulty,
+    tmp_path: Any,
 ) -> None:
     """What runs give of several kinds is widened in the dataset, as numbers where that is exact and as text else."""
 
     server.otherwise = giving(lambda argument: [{"v": values[int(argument)], "one": 1}])
-    result = session["F"].with_options(to=tmp_path, progress=False).sweep(a=["0", "1", "2"])
+    result = (
+        session["F"].with_options(to=tmp_path, progress=False).sweep(a=["0", "1", "2"])
+    )
     assert result.to_table().to_pydict()["v"] == wanted
     assert str(result.schema.field("v").type) == kind
 
@@ -175,7 +192,9 @@ def test_an_argument_beside_a_column_of_its_name_is_called_alike_in_all_runs(
 ) -> None:
     """Where one run gives another value under the argument's name, the argument has its own column in every run."""
 
-    server.otherwise = giving(lambda argument: [{"a": "other" if argument == "2" else argument}])
+    server.otherwise = giving(
+        lambda argument: [{"a": "other" if argument == "2" else argument}]
+    )
     function = session["F"].with_options(to=tmp_path, progress=False)
     assert function.sweep(a=["1", "3"]).to_table().to_pydict() == {"a": ["1", "3"]}
     result = function.sweep(a=["1", "2", "3"])
@@ -211,13 +230,24 @@ def test_a_folder_that_cannot_be_used_is_named(
         "Cannot write to the folder",
         "Not a directory",
     )
-    refused(function.with_options(to="/proc/none"), server, "Cannot write to the folder /proc/none")
-    refused(function.with_options(to=tmp_path), server, str(tmp_path), "has other content: 'file'")
+    refused(
+        function.with_options(to="/proc/none"),
+        server,
+        "Cannot write to the folder /proc/none",
+    )
+    refused(
+        function.with_options(to=tmp_path),
+        server,
+        str(tmp_path),
+        "has other content: 'file'",
+    )
     of_g = tmp_path / "g"
     of_g.mkdir()
     (of_g / "_sweep.json").write_text('{"function": "G"}')
     refused(
-        function.with_options(to=of_g), server, "belongs to another sweep: function 'G', not 'F'"
+        function.with_options(to=of_g),
+        server,
+        "belongs to another sweep: function 'G', not 'F'",
     )
     for broken in ("{", "[" * 100_000):
         (of_g / "_sweep.json").write_text(broken)
@@ -234,7 +264,9 @@ def test_a_folder_takes_pyarrow(
 ) -> None:
     """Without pyarrow the way out is named."""
     monkeypatch.setitem(sys.modules, "jupyter_funcs.sweeps.folder", None)
-    refused(session["F"].with_options(to=tmp_path / "out"), server, "pip install pyarrow")
+    refused(
+        session["F"].with_options(to=tmp_path / "out"), server, "pip install pyarrow"
+    )
     assert not (tmp_path / "out").exists()
 
 
@@ -254,16 +286,22 @@ def test_a_cancelled_sweep_leaves_whole_files_to_go_on_from(
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_no_token_is_in_a_folder(session: Session, server: Faulty, tmp_path: Any) -> None:
+def test_no_token_is_in_a_folder(
+    session: Session, server: Faulty, tmp_path: Any
+) -> None:
     """A run whose result repeats the token is left out, and listed as failed; no file holds any of it."""
-    server.otherwise = giving(lambda argument: [{"n": CANARY if argument == "3" else argument}])
+    server.otherwise = giving(
+        lambda argument: [{"n": CANARY if argument == "3" else argument}]
+    )
     function = session["F"].with_options(to=tmp_path, progress=False)
     with pytest.warns(UserWarning, match="token"):
         result = function.sweep(a=["1", "3"])
     assert result.to_table().to_pydict()["n"] == ["1"]
     [error] = json.loads(result.schema.metadata[b"errors"])
     assert error["args"] == {"a": "3"}
-    assert not any(leaks(path.read_bytes().decode("latin-1")) for path in tmp_path.iterdir())
+    assert not any(
+        leaks(path.read_bytes().decode("latin-1")) for path in tmp_path.iterdir()
+    )
 
 
 FULL = """
@@ -281,20 +319,27 @@ except jf.FuncsError as error:
 
 
 @pytest.mark.slow
-def test_a_full_disk_is_said_and_leaves_what_was_there(session: Session, tmp_path: Any) -> None:
+def test_a_full_disk_is_said_and_leaves_what_was_there(
+    session: Session, tmp_path: Any
+) -> None:
     """On a full disk the sweep ends in words; what was in the folder before is there still, and it can be gone on."""
     words = [sys.executable, "-c", FULL, str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert f"Cannot write to the folder {tmp_path}: File too large." in done.stdout
     assert (
-        session["F"].with_options(to=tmp_path, progress=False).sweep(a=["1", "2", "3"]).count_rows()
+        session["F"]
+        .with_options(to=tmp_path, progress=False)
+        .sweep(a=["1", "2", "3"])
+        .count_rows()
         == 3
     )
 
 
 @pytest.mark.slow
-def test_many_sweeps_at_once_do_not_wait_for_each_other(session: Session, tmp_path: Any) -> None:
+def test_many_sweeps_at_once_do_not_wait_for_each_other(
+    session: Session, tmp_path: Any
+) -> None:
     """Sweeps into more folders than there are threads all begin: none holds a thread that another needs."""
     jobs = [
         session["F"].with_options(to=tmp_path / str(at)).start_sweep({"a": ["1", "2"]})

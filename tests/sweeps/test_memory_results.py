@@ -29,8 +29,12 @@ COLUMNS: list[Any] = [
     pd.Series([True, False, True]),
     pd.Series([1, "x", {"k": [1, None]}], dtype=object),
     pd.Series([None, None, None], dtype=object),
-    pd.Series(pd.to_datetime(["2020-01-01", None, "2021-01-01"])).astype("datetime64[us]"),
-    pd.Series(pd.to_datetime(["2020-01-01"] * 3, utc=True)).astype("datetime64[us, UTC]"),
+    pd.Series(pd.to_datetime(["2020-01-01", None, "2021-01-01"])).astype(
+        "datetime64[us]"
+    ),
+    pd.Series(pd.to_datetime(["2020-01-01"] * 3, utc=True)).astype(
+        "datetime64[us, UTC]"
+    ),
 ]
 SYMBOLS = [f"s{at}" for at in range(5)]
 
@@ -42,7 +46,9 @@ def blocks(draw: st.DrawFn) -> list[pd.DataFrame]:
     for at in range(draw(st.integers(0, 5))):
         names = draw(
             st.lists(
-                st.sampled_from(["a", "b", "S", "S (argument)", "index"]), unique=True, max_size=4
+                st.sampled_from(["a", "b", "S", "S (argument)", "index"]),
+                unique=True,
+                max_size=4,
             )
         )
         rows = draw(st.integers(0, 3))
@@ -55,12 +61,18 @@ def blocks(draw: st.DrawFn) -> list[pd.DataFrame]:
             pd.RangeIndex(5, 5 + rows),
             pd.RangeIndex(rows, name="k"),
         ]
-        frames.append(frame.set_axis([*labels, *[frame.index] * 9][draw(st.integers(0, 11))]))
+        frames.append(
+            frame.set_axis([*labels, *[frame.index] * 9][draw(st.integers(0, 11))])
+        )
     return frames
 
 
 def symbol() -> dict[str, Field]:
-    return {"S": Field(name="S", identifier="S", kind=Kind.TEXT, label="S", help="", required=True)}
+    return {
+        "S": Field(
+            name="S", identifier="S", kind=Kind.TEXT, label="S", help="", required=True
+        )
+    }
 
 
 def gathered(frames: list[pd.DataFrame], most: float) -> pd.DataFrame:
@@ -77,9 +89,13 @@ def gathered(frames: list[pd.DataFrame], most: float) -> pd.DataFrame:
 
 
 @given(blocks(), st.sampled_from([1, 100, 1e9]))
-def test_what_was_spilled_is_what_was_held(frames: list[pd.DataFrame], most: float) -> None:
+def test_what_was_spilled_is_what_was_held(
+    frames: list[pd.DataFrame], most: float
+) -> None:
     """The table is the same whether its blocks waited in memory or on disk, in whatever order they came."""
-    wanted = stacked([({"S": SYMBOLS[at]}, frame) for at, frame in enumerate(frames)], symbol())
+    wanted = stacked(
+        [({"S": SYMBOLS[at]}, frame) for at, frame in enumerate(frames)], symbol()
+    )
     assert_frame_equal(gathered(frames, most), wanted)
 
 
@@ -134,7 +150,10 @@ for at in range(30):
 
 def program(*words: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *words], capture_output=True, text=True, check=False
+        [sys.executable, "-c", PROGRAM, *words],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done
@@ -157,6 +176,8 @@ def test_a_full_disk_loses_nothing() -> None:
     """Where the disk cannot take what is beyond the bound, it stays in memory, and a warning says why."""
     done = program("3e7", "FULL")
     assert (
-        done.stderr.count("UserWarning: Results beyond max_memory stay in memory: File too large.")
+        done.stderr.count(
+            "UserWarning: Results beyond max_memory stay in memory: File too large."
+        )
         == 1
     )

@@ -32,7 +32,8 @@ def test_the_service_says_how_long_all_wait() -> None:
 
 
 @pytest.mark.parametrize(
-    ("draw", "waits"), [(0.0, [1, 2, 4, 8, 16, 30, 30]), (1.0, [0.5, 1, 2, 4, 8, 15, 15])]
+    ("draw", "waits"),
+    [(0.0, [1, 2, 4, 8, 16, 30, 30]), (1.0, [0.5, 1, 2, 4, 8, 15, 15])],
 )
 def test_without_a_wish_the_waits_double(draw: float, waits: list[float]) -> None:
     """Up to half a minute, and shorter at random, so that two sweeps do not come back together."""
@@ -47,7 +48,9 @@ def test_runs_under_way_together_slow_it_once() -> None:
     """Of 32 that are refused at once the first halves how many go, and the longest wish is followed."""
     refused = pace()
     for at in range(32):
-        assert refused.refused(10.0 + at / 100, sent=9.0, retry_after=5.0 if at else 3.0)
+        assert refused.refused(
+            10.0 + at / 100, sent=9.0, retry_after=5.0 if at else 3.0
+        )
     assert refused.until == pytest.approx(15.31)
     refused.accepted(16.0)
     assert refused.at_a_time(16.0) == 16

@@ -33,7 +33,9 @@ def block(rows: Any, **schema: str) -> pd.DataFrame:
 
 def stack(*blocks: pd.DataFrame) -> pd.DataFrame:
     """Stack blocks of the runs a, b, c."""
-    return stacked([({"Symbol": "abcdefgh"[at]}, frame) for at, frame in enumerate(blocks)], S)
+    return stacked(
+        [({"Symbol": "abcdefgh"[at]}, frame) for at, frame in enumerate(blocks)], S
+    )
 
 
 def values(frame: pd.DataFrame) -> list[dict[str, Any]]:
@@ -41,7 +43,9 @@ def values(frame: pd.DataFrame) -> list[dict[str, Any]]:
     rows = frame.astype(object).to_dict("records")
     return [
         {
-            name: value if isinstance(value, list | dict) or not pd.isna(value) else None
+            name: value
+            if isinstance(value, list | dict) or not pd.isna(value)
+            else None
             for name, value in row.items()
         }
         for row in rows
@@ -64,7 +68,10 @@ def test_a_block_stands_below_the_other_with_its_argument() -> None:
 def test_blocks_of_unlike_shapes_keep_their_order() -> None:
     """A run of another shape between two alike stays between them."""
     frame = stack(
-        block([{"n": 1}]), block([{"m": "x"}]), block([{"n": 2}]), block([{"m": "y", "n": 3}])
+        block([{"n": 1}]),
+        block([{"m": "x"}]),
+        block([{"n": 2}]),
+        block([{"m": "y", "n": 3}]),
     )
     assert frame.columns.tolist() == ["Symbol", "n", "m"]
     assert frame["n"].tolist() == [1, pd.NA, 2, 3]
@@ -73,7 +80,10 @@ def test_blocks_of_unlike_shapes_keep_their_order() -> None:
 
 def test_the_rows_of_a_block_keep_their_order() -> None:
     """Also where there are so many that a sort by parts would turn them around."""
-    blocks = [block([{"n": row, "odd"[: at % 2 + 1]: at} for row in range(40)]) for at in range(6)]
+    blocks = [
+        block([{"n": row, "odd"[: at % 2 + 1]: at} for row in range(40)])
+        for at in range(6)
+    ]
     assert stack(*blocks)["n"].tolist() == [*range(40)] * 6
 
 
@@ -85,21 +95,36 @@ BIG = 2**53 + 1
 
 WIDENED: dict[str, tuple[pd.DataFrame, pd.DataFrame, str, list[Any]]] = {
     "integers and null": (block([{"v": 1}]), block([{"v": None}]), "Int64", [1, None]),
-    "integers and no column": (block([{"v": 1}]), block([{"w": 0}]), "Int64", [1, None]),
+    "integers and no column": (
+        block([{"v": 1}]),
+        block([{"w": 0}]),
+        "Int64",
+        [1, None],
+    ),
     "integers with null and integers": (
         block([{"v": 1}, {"v": None}]),
         block([{"v": 2}]),
         "Int64",
         [1, None, 2],
     ),
-    "int32 and no column": (block([{"v": 1}], v="int32"), block([{"w": 0}]), "Int32", [1, None]),
+    "int32 and no column": (
+        block([{"v": 1}], v="int32"),
+        block([{"w": 0}]),
+        "Int32",
+        [1, None],
+    ),
     "int32 and a larger integer": (
         block([{"v": 1}], v="int32"),
         block([{"v": 2**40}]),
         "int64",
         [1, 2**40],
     ),
-    "integers and floats": (block([{"v": 1}]), block([{"v": 0.5}]), "float64", [1.0, 0.5]),
+    "integers and floats": (
+        block([{"v": 1}]),
+        block([{"v": 0.5}]),
+        "float64",
+        [1.0, 0.5],
+    ),
     "integers with null and floats": (
         block([{"v": 1}, {"v": None}]),
         block([{"v": 0.5}]),
@@ -124,19 +149,49 @@ WIDENED: dict[str, tuple[pd.DataFrame, pd.DataFrame, str, list[Any]]] = {
         "object",
         [BIG, None, 0.5],
     ),
-    "beyond 64 bit and integers": (block([{"v": 2**70}]), block([{"v": 1}]), "object", [2**70, 1]),
-    "floats and no column": (block([{"v": 0.5}]), block([{"w": 0}]), "float64", [0.5, None]),
-    "truths and no column": (block([{"v": True}]), block([{"w": 0}]), "boolean", [True, None]),
+    "beyond 64 bit and integers": (
+        block([{"v": 2**70}]),
+        block([{"v": 1}]),
+        "object",
+        [2**70, 1],
+    ),
+    "floats and no column": (
+        block([{"v": 0.5}]),
+        block([{"w": 0}]),
+        "float64",
+        [0.5, None],
+    ),
+    "truths and no column": (
+        block([{"v": True}]),
+        block([{"w": 0}]),
+        "boolean",
+        [True, None],
+    ),
     "truths and truths with null": (
         block([{"v": True}]),
         block([{"v": None}, {"v": False}]),
         "boolean",
         [True, None, False],
     ),
-    "truths and integers": (block([{"v": True}]), block([{"v": 1}]), "object", [True, 1]),
-    "text and no column": (block([{"v": "x"}]), block([{"w": 0}]), "string", ["x", None]),
+    "truths and integers": (
+        block([{"v": True}]),
+        block([{"v": 1}]),
+        "object",
+        [True, 1],
+    ),
+    "text and no column": (
+        block([{"v": "x"}]),
+        block([{"w": 0}]),
+        "string",
+        ["x", None],
+    ),
     "text and null": (block([{"v": "x"}]), block([{"v": None}]), "string", ["x", None]),
-    "text and integers": (block([{"v": "007"}]), block([{"v": 7}]), "object", ["007", 7]),
+    "text and integers": (
+        block([{"v": "007"}]),
+        block([{"v": 7}]),
+        "object",
+        ["007", 7],
+    ),
     "text with null and dates": (
         block([{"v": "x"}, {"v": None}]),
         block([{"v": "2025-03-04"}]),
@@ -185,14 +240,31 @@ WIDENED: dict[str, tuple[pd.DataFrame, pd.DataFrame, str, list[Any]]] = {
         "object",
         [pd.Timestamp("2025-03-04T05:06:07Z"), pd.Timestamp(DAY), None],
     ),
-    "lists and null": (block([{"v": [1, "x"]}]), block([{"v": None}]), "object", [[1, "x"], None]),
+    "lists and null": (
+        block([{"v": [1, "x"]}]),
+        block([{"v": None}]),
+        "object",
+        [[1, "x"], None],
+    ),
     "objects and integers": (block([{"v": {}}]), block([{"v": 1}]), "object", [{}, 1]),
-    "nulls and nulls": (block([{"v": None}]), block([{"v": None}]), "object", [None, None]),
-    "nulls and no column": (block([{"v": None}]), block([{"w": 0}]), "object", [None, None]),
+    "nulls and nulls": (
+        block([{"v": None}]),
+        block([{"v": None}]),
+        "object",
+        [None, None],
+    ),
+    "nulls and no column": (
+        block([{"v": None}]),
+        block([{"w": 0}]),
+        "object",
+        [None, None],
+    ),
 }
 
 
-@pytest.mark.parametrize(("first", "second", "dtype", "held"), WIDENED.values(), ids=WIDENED)
+@pytest.mark.parametrize(
+    ("first", "second", "dtype", "held"), WIDENED.values(), ids=WIDENED
+)
 @pytest.mark.parametrize("turned", [False, True], ids=["as given", "turned"])
 def test_a_column_is_widened(
     first: pd.DataFrame, second: pd.DataFrame, dtype: str, held: list[Any], turned: bool
@@ -203,7 +275,8 @@ def test_a_column_is_widened(
     column = stack(first, second)["v"]
     assert column.dtype == dtype
     got = [
-        None if not isinstance(value, list | dict) and pd.isna(value) else value for value in column
+        None if not isinstance(value, list | dict) and pd.isna(value) else value
+        for value in column
     ]
     assert got == held
     assert dtype != "object" or [*map(type, column)] == [*map(type, held)]
@@ -232,7 +305,9 @@ def test_a_run_without_rows_has_no_say_in_the_dtype() -> None:
         ([block([], n="Int64"), block([])], ["Symbol", "n"]),
     ],
 )
-def test_nothing_is_an_empty_frame(blocks: Sequence[pd.DataFrame], columns: list[str]) -> None:
+def test_nothing_is_an_empty_frame(
+    blocks: Sequence[pd.DataFrame], columns: list[str]
+) -> None:
     """With the columns that are known."""
     frame = stack(*blocks)
     assert frame.empty
@@ -243,7 +318,11 @@ def test_nothing_is_an_empty_frame(blocks: Sequence[pd.DataFrame], columns: list
 
 def test_rows_without_columns_count() -> None:
     """A run may give rows with nothing in them."""
-    assert stack(block([{}, {}]), block([{"n": 1}]))["Symbol"].tolist() == ["a", "a", "b"]
+    assert stack(block([{}, {}]), block([{"n": 1}]))["Symbol"].tolist() == [
+        "a",
+        "a",
+        "b",
+    ]
 
 
 TYPED: dict[str, tuple[Kind, list[Any], str, list[Any]]] = {
@@ -265,12 +344,24 @@ TYPED: dict[str, tuple[Kind, list[Any], str, list[Any]]] = {
     "numbers and none": (Kind.NUMBER, ["0.5", None], "float64", [0.5, None]),
     "text": (Kind.TEXT, ["007", "1E5"], "string", ["007", "1E5"]),
     "yes or no and none": (Kind.YES_NO, ["Yes", None], "string", ["Yes", None]),
-    "lists": (Kind.LIST, [["Region", "Age"], ["Region"]], "string", ["Region, Age", "Region"]),
-    "integers and text": (Kind.INTEGER, ["1", "not a number"], "string", ["1", "not a number"]),
+    "lists": (
+        Kind.LIST,
+        [["Region", "Age"], ["Region"]],
+        "string",
+        ["Region, Age", "Region"],
+    ),
+    "integers and text": (
+        Kind.INTEGER,
+        ["1", "not a number"],
+        "string",
+        ["1", "not a number"],
+    ),
 }
 
 
-@pytest.mark.parametrize(("kind", "given_values", "dtype", "held"), TYPED.values(), ids=TYPED)
+@pytest.mark.parametrize(
+    ("kind", "given_values", "dtype", "held"), TYPED.values(), ids=TYPED
+)
 def test_an_argument_is_typed_by_its_field(
     kind: Kind, given_values: list[Any], dtype: str, held: list[Any]
 ) -> None:
@@ -304,8 +395,13 @@ def test_an_argument_is_typed_by_its_field(
 )
 def test_a_column_that_holds_the_argument_is_kept_once(sent: str, gave: Any) -> None:
     """Equal as text, as numbers and as dates; in the leading place, with the dtype that the result has."""
-    first, second = block([{"n": 1, "a": gave}, {"n": 2, "a": gave}]), block([{"n": 3, "a": gave}])
-    frame = stacked([({"a": sent}, first), ({"a": sent}, second)], field("a", Kind.TEXT))
+    first, second = (
+        block([{"n": 1, "a": gave}, {"n": 2, "a": gave}]),
+        block([{"n": 3, "a": gave}]),
+    )
+    frame = stacked(
+        [({"a": sent}, first), ({"a": sent}, second)], field("a", Kind.TEXT)
+    )
     assert frame.columns.tolist() == ["a", "n"]
     assert frame["a"].dtype == first["a"].dtype
     assert len(frame) == 3
@@ -322,7 +418,9 @@ def test_a_column_that_holds_the_argument_is_kept_once(sent: str, gave: Any) -> 
     ],
     ids=["a longer name", "two values", "null", "no column", "text and a number"],
 )
-def test_a_column_of_other_values_stands_beside_the_argument(second: pd.DataFrame) -> None:
+def test_a_column_of_other_values_stands_beside_the_argument(
+    second: pd.DataFrame,
+) -> None:
     """Where one run gave another value, or no such column, both are kept."""
     frame = stack(block([{"Symbol": "a", "n": 1}]), second)
     assert frame.columns.tolist() == ["Symbol (argument)", "Symbol", "n"]
@@ -386,7 +484,10 @@ def test_named_labels_keep_their_name() -> None:
     schema = {"fields": fields, "primaryKey": ["Symbol", "Day"]}
     blocks = [
         block(
-            {"schema": schema, "data": [{"Symbol": symbol, "Day": day, "n": 0.5} for day in (3, 4)]}
+            {
+                "schema": schema,
+                "data": [{"Symbol": symbol, "Day": day, "n": 0.5} for day in (3, 4)],
+            }
         )
         for symbol in "ab"
     ]
@@ -411,18 +512,39 @@ def test_text_is_in_one_piece() -> None:
     assert texts.__arrow_array__().num_chunks == 1
 
 
-TEXTS = st.sampled_from(["a", "b", "", "007", "2025-03-04", "2025-03-04T05:06:07Z", "9999-12-31"])
-WHOLE = st.integers(-3, 3) | st.sampled_from([2**53, 2**53 + 1, 2**63 - 1, -(2**63), 2**64])
-CELLS = st.none() | WHOLE | st.floats(allow_nan=False, allow_infinity=False) | st.booleans() | TEXTS
+TEXTS = st.sampled_from(
+    ["a", "b", "", "007", "2025-03-04", "2025-03-04T05:06:07Z", "9999-12-31"]
+)
+WHOLE = st.integers(-3, 3) | st.sampled_from(
+    [2**53, 2**53 + 1, 2**63 - 1, -(2**63), 2**64]
+)
+CELLS = (
+    st.none()
+    | WHOLE
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.booleans()
+    | TEXTS
+)
 CELLS |= st.lists(WHOLE, max_size=2)
 ROW = st.dictionaries(st.sampled_from(["Symbol", "index", "x", "y"]), CELLS, max_size=4)
 ALIKE = st.sampled_from(
-    [WHOLE, WHOLE | st.none(), TEXTS, st.booleans() | st.none(), st.none(), st.just("a")]
+    [
+        WHOLE,
+        WHOLE | st.none(),
+        TEXTS,
+        st.booleans() | st.none(),
+        st.none(),
+        st.just("a"),
+    ]
 )
 COLUMN = ALIKE.flatmap(
-    lambda cell: st.lists(st.fixed_dictionaries({"x": cell, "Symbol": cell}), max_size=4)
+    lambda cell: st.lists(
+        st.fixed_dictionaries({"x": cell, "Symbol": cell}), max_size=4
+    )
 )
-RUNS = st.lists(st.tuples(st.sampled_from("ab"), st.lists(ROW, max_size=3) | COLUMN), max_size=6)
+RUNS = st.lists(
+    st.tuples(st.sampled_from("ab"), st.lists(ROW, max_size=3) | COLUMN), max_size=6
+)
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -435,7 +557,9 @@ def is_same(one: Any, other: Any) -> bool:
 
 
 @given(RUNS)
-def test_no_value_is_lost_or_changed(runs: list[tuple[str, list[dict[str, Any]]]]) -> None:
+def test_no_value_is_lost_or_changed(
+    runs: list[tuple[str, list[dict[str, Any]]]],
+) -> None:
     """Each row belongs to its run, whatever the runs returned."""
     blocks = [({"Symbol": symbol}, block(rows)) for symbol, rows in runs]
     frame = stacked(blocks, S)

@@ -55,7 +55,9 @@ class Service:
     def __init__(self, answering: Callable[..., Session]) -> None:
         self.sent: list[dict[str, Any]] = []
         self.listed = 0
-        self.rows: Callable[[dict[str, Any]], Any] = lambda args: [{"said": json.dumps(args)}]
+        self.rows: Callable[[dict[str, Any]], Any] = lambda args: [
+            {"said": json.dumps(args)}
+        ]
         self.params = PARAMS
         self.session = answering(self.answer)
         self.function: RemoteFunction = self.session["F"]
@@ -89,10 +91,14 @@ def test_the_demo_is_swept(funcs: Session) -> None:
     assert list(frame.columns[:2]) == ["Symbol", "PoPLookback"]
     assert frame.dtypes.iloc[:2].map(str).to_list() == ["string", "int64"]
     blocks = dict(list(frame.groupby(["Symbol", "PoPLookback"], sort=False)))
-    assert list(blocks) == [(symbol, lookback) for symbol in symbols for lookback in (1, 7)]
+    assert list(blocks) == [
+        (symbol, lookback) for symbol in symbols for lookback in (1, 7)
+    ]
     for (symbol, lookback), block in blocks.items():
         alone = function(Symbol=symbol, PoPLookback=lookback, PanelName=PANEL)
-        pd.testing.assert_frame_equal(block[alone.columns].reset_index(drop=True), alone)
+        pd.testing.assert_frame_equal(
+            block[alone.columns].reset_index(drop=True), alone
+        )
     told = frame.attrs["funcs"]
     assert told["args"] == {"PanelName": PANEL}
     assert (told["function"], told["swept"], told["runs"]) == (
@@ -117,7 +123,9 @@ def test_lists_of_a_parameter_that_takes_a_list_are_swept(service: Service) -> N
 
 def test_a_table_of_arguments_is_swept(service: Service) -> None:
     """A run a row; where a cell is empty the argument is not sent, and null in the result."""
-    frame = service.function.sweep(pd.DataFrame({"a": ["x", "y"], "n": [1, None]}), names="p")
+    frame = service.function.sweep(
+        pd.DataFrame({"a": ["x", "y"], "n": [1, None]}), names="p"
+    )
     assert sorted(service.sent, key=str) == [
         {"a": "x", "n": "1", "names": ["p"]},
         {"a": "y", "names": ["p"]},
@@ -191,7 +199,10 @@ def test_a_fault_of_our_own_making_loses_no_other_run(service: Service) -> None:
         ({"a": "x"}, "Nothing to sweep: no argument of F is a list of values."),
         ({"a": ["x"], "n": ["one"]}, "n takes a whole number, not 'one'."),
         ({"b": ["x"]}, "F has no parameter 'b'."),
-        ({"a": ["x"], "n": [["1"], "2"]}, "n takes one value, not ['1'].\nF was not run."),
+        (
+            {"a": ["x"], "n": [["1"], "2"]},
+            "n takes one value, not ['1'].\nF was not run.",
+        ),
         (
             {"a": ["x"], "cache": False},
             "cache is an option, not a parameter of F.\nWrite f.with_options(cache=…).sweep(…).",
@@ -220,7 +231,10 @@ def test_a_sweep_warns_once_for_each_text(answering: Callable[..., Session]) -> 
     service.params = params
     function = service.session.refresh()["F"]
     with pytest.warns(UserWarning, match="The run is sent anyway") as seen:
-        assert len(function.sweep(a=["x", "y"], u=[f"v{number}" for number in range(20)])) == 40
+        assert (
+            len(function.sweep(a=["x", "y"], u=[f"v{number}" for number in range(20)]))
+            == 40
+        )
     assert len(seen) == 4
     assert "And 17 more like these." in str(seen[-1].message)
     assert len(service.sent) == 40
@@ -237,11 +251,14 @@ def test_a_large_sweep_is_asked_about(
         monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
         with pytest.raises(jf.FuncsError) as caught:
             few.sweep(a=values)
-        assert not typed.strip() or "This is 5 runs of F, more than most_runs = 2." in str(
-            caught.value
+        assert (
+            not typed.strip()
+            or "This is 5 runs of F, more than most_runs = 2." in str(caught.value)
         )
     assert not service.sent
-    assert "This is 5 runs of F. Type the number to continue: " in capsys.readouterr().out
+    assert (
+        "This is 5 runs of F. Type the number to continue: " in capsys.readouterr().out
+    )
     monkeypatch.setattr(sys, "stdin", io.StringIO("5\n"))
     assert len(few.sweep(a=values)) == 5
     with pytest.raises(ArgumentError, match=r"with_options\(most_runs=6\)"):
@@ -287,7 +304,9 @@ def test_a_job_says_what_it_sweeps(service: Service) -> None:
         "a": ["x"],
         "n": [1, 2],
     }
-    table = service.function.start_sweep({}, pd.DataFrame({"a": ["x", "y"], "n": [1, None]}))
+    table = service.function.start_sweep(
+        {}, pd.DataFrame({"a": ["x", "y"], "n": [1, None]})
+    )
     assert (table.args, table.pairs) == ({"a": ["x", "y"], "n": [1, None]}, True)
     assert len(table.result(60)) == 2
     assert asyncio.run(awaited(service.function)) == 2
@@ -304,7 +323,9 @@ def test_a_job_says_how_far_it_has_come(service: Service) -> None:
     with pytest.warns(UserWarning, match="1 of 3 runs of F failed"):
         job.result(60)
     assert re.fullmatch(r"<Sweep F: done, 2 of 3 runs, 1 failed, \d\.\d s>", repr(job))
-    assert re.fullmatch(r"<b>F</b> · done · 2 of 3 runs · 1 failed · \d\.\d s", job._repr_html_())
+    assert re.fullmatch(
+        r"<b>F</b> · done · 2 of 3 runs · 1 failed · \d\.\d s", job._repr_html_()
+    )
 
 
 def test_thousands_of_failures_slow_no_table(service: Service) -> None:
@@ -321,7 +342,9 @@ def test_thousands_of_failures_slow_no_table(service: Service) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limits", [{"runs_a_user": 3}, {"concurrent_runs": 3}], ids=["429", "503"])
+@pytest.mark.parametrize(
+    "limits", [{"runs_a_user": 3}, {"concurrent_runs": 3}], ids=["429", "503"]
+)
 def test_a_service_with_few_places_runs_them_all(limits: dict[str, int]) -> None:
     """The real service refuses most of 32 at a time, and says how long to wait: none fails, and all are in order."""
     grants = Grants(seed=demo.add_accounts)
@@ -352,7 +375,9 @@ def test_what_the_runs_warn_of_is_said_once(
     def answer(request: httpx.Request) -> httpx.Response:
         if "ListUserFunctions" in request.url.path:
             return service.answer(request)
-        return httpx.Response(200, content=b'{"error": null, "body": "[{\\"v\\": NaN}]"}')
+        return httpx.Response(
+            200, content=b'{"error": null, "body": "[{\\"v\\": NaN}]"}'
+        )
 
     with pytest.warns(UserWarning, match="NaN") as caught:
         answering(answer)["F"].sweep(a=["x", "y", "z"])
@@ -371,14 +396,16 @@ def test_a_function_that_has_changed_is_said_to(service: Service) -> None:
         frame = service.function.sweep(a=["x", "y", "z"])
     assert service.listed == 1
     assert all(
-        "a" in row["error"] and "Get it again" in row["error"] for row in frame.attrs["errors"]
+        "a" in row["error"] and "Get it again" in row["error"]
+        for row in frame.attrs["errors"]
     )
 
 
 def test_a_sweep_holds_nothing_when_it_has_ended(service: Service) -> None:
     """Neither the session nor the job's machinery keeps the results of one that was not interrupted."""
     held = weakref.ref(service.function.with_options(cache=False).sweep(a=["x", "y"]))
-    wait_until(lambda: gc.collect() >= 0 and held() is None)  # the loop lets it go a moment later
+    # The loop lets it go a moment later.
+    wait_until(lambda: gc.collect() >= 0 and held() is None)
 
 
 class Terminal(io.StringIO):
@@ -391,7 +418,9 @@ def shown(text: str) -> str:
     return text.rstrip("\n").rpartition("\r")[2].strip()
 
 
-def test_a_bar_says_how_far_it_has_come(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_says_how_far_it_has_come(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Done, failed, from the cache; in a terminal, and it stays there."""
     service.rows = lambda args: "no" if args["a"] == "y" else [{"v": 1}]
     service.function.sweep(a=["w", "x"])
@@ -400,15 +429,23 @@ def test_a_bar_says_how_far_it_has_come(service: Service, monkeypatch: pytest.Mo
         service.function.sweep(a=["w", "x", "y", "z"])
     text = sys.stderr.getvalue()
     assert re.match(
-        r"F: 100%\|.*\| 4/4 \[.*run.*, 1 failed, 2 from the cache \(0 s old\)\]", shown(text)
+        r"F: 100%\|.*\| 4/4 \[.*run.*, 1 failed, 2 from the cache \(0 s old\)\]",
+        shown(text),
     ), shown(text)
-    assert not [thread for thread in threading.enumerate() if "tqdm" in type(thread).__module__]
+    assert not [
+        thread for thread in threading.enumerate() if "tqdm" in type(thread).__module__
+    ]
 
 
-def test_where_no_bar_is_wanted_none_is(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_bar_is_wanted_none_is(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With ``progress=False``, for one run, and where the output is a file and no terminal."""
     for stream, sweep in (
-        (Terminal(), lambda: service.function.with_options(progress=False).sweep(a=["x", "y"])),
+        (
+            Terminal(),
+            lambda: service.function.with_options(progress=False).sweep(a=["x", "y"]),
+        ),
         (Terminal(), lambda: service.function.sweep(a=["x"])),
         (io.StringIO(), lambda: service.function.sweep(a=["x", "y"])),
     ):
@@ -487,13 +524,19 @@ class Full(Slow):
         raise jf.FuncsError("The disk is full.")
 
 
-def test_what_cannot_be_kept_ends_a_sweep_also_where_no_run_is_under_way(service: Service) -> None:
+def test_what_cannot_be_kept_ends_a_sweep_also_where_no_run_is_under_way(
+    service: Service,
+) -> None:
     """The sweep is told that its keeping failed: it had as many results on hold as it may, and sent nothing more."""
     function = service.function.with_options(concurrency=1, cache=False)
     full = Full()
-    sweep = Sweep(function, combos(function, None, {"a": list("uvwxyz")}), function.fetch, full)
+    sweep = Sweep(
+        function, combos(function, None, {"a": list("uvwxyz")}), function.fetch, full
+    )
     job = SweepJob(sweep)
-    wait_until(lambda: full.begun.is_set() and len(sweep._arrived) == 2 and not sweep._tasks)
+    wait_until(
+        lambda: full.begun.is_set() and len(sweep._arrived) == 2 and not sweep._tasks
+    )
     full.may_go_on.set()
     with pytest.raises(jf.FuncsError, match="disk is full"):
         job.result(60)

@@ -224,7 +224,9 @@ class Audit:
         self._is_due = False
         self._until_pruning = 0
 
-    def change(self, action: str, target: str | None, detail: str | None = None) -> None:
+    def change(
+        self, action: str, target: str | None, detail: str | None = None
+    ) -> None:
         """Record a change by the user of this process, in the open transaction if there is one."""
         with self._database.change() as sql:
             sql.execute(_INSERT, _record(_operator(), action, target, detail))
@@ -259,7 +261,10 @@ class Audit:
 
     def find(self, *filters: str | int | None, limit: int) -> list[AuditRecord]:
         """Return the newest records, oldest first; filters: user, action or its first word, outcome, since, until."""
-        return [AuditRecord(*row) for row in reversed(self._database.read(_FIND, *filters, limit))]
+        return [
+            AuditRecord(*row)
+            for row in reversed(self._database.read(_FIND, *filters, limit))
+        ]
 
     def close(self) -> None:
         """Write the records that wait."""
@@ -268,7 +273,8 @@ class Audit:
 
     def _write(self, wait: float = 0) -> None:
         time.sleep(wait)  # in the writer's own thread
-        self._is_due = False  # before the records are taken: a later one asks for another write
+        # Before the records are taken: a later one asks for another write.
+        self._is_due = False
         records: list[AuditRecord] = []
         if not self._pending:
             return
@@ -281,7 +287,9 @@ class Audit:
                     self._prune(sql)
         except SetupError as error:
             self._pending.extendleft(reversed(records))
-            log.warning("%s audit records are not written yet: %s", len(self._pending), error)
+            log.warning(
+                "%s audit records are not written yet: %s", len(self._pending), error
+            )
 
     def _prune(self, sql: sqlite3.Connection) -> None:
         self._until_pruning = _BETWEEN_PRUNINGS
@@ -293,7 +301,9 @@ class Audit:
         )
         # Each kind on its own: a flood of logins or runs displaces no record of another kind.
         kinds = ("run", "login", "token use", "serve")
-        sql.executemany(_PRUNE, [{"action": action, "rows": self.rows} for action in kinds])
+        sql.executemany(
+            _PRUNE, [{"action": action, "rows": self.rows} for action in kinds]
+        )
 
 
 _COLUMNS = ", ".join(AuditRecord._fields)
@@ -320,7 +330,8 @@ def utc(time: datetime) -> str:
 def _record(*values: Any) -> AuditRecord:
     """Return a record of now, with texts that no terminal or database stumbles over."""
     safe: list[Any] = [
-        exact(value[:_LONGEST_TEXT]) if isinstance(value, str) else value for value in values
+        exact(value[:_LONGEST_TEXT]) if isinstance(value, str) else value
+        for value in values
     ]
     return AuditRecord(utc(datetime.now(UTC)), *safe)
 

@@ -114,7 +114,9 @@ class Auth:
                 continue
             user = self.grants.user(claims.sub, claims.iat)
             if not user or claims.exp <= time.time():
-                raise UnauthorizedError("expired token" if user else "revoked token", claims.sub)
+                raise UnauthorizedError(
+                    "expired token" if user else "revoked token", claims.sub
+                )
             return user
         return None
 
@@ -124,13 +126,17 @@ def _verified_claims(token: str, key: bytes) -> _Claims:
     signed, _, signature = token.encode("ascii").rpartition(b".")
     if not hmac.compare_digest(signature, _signature(signed, key)):
         raise ValueError("signature")
-    header, payload = (base64.urlsafe_b64decode(part + b"==") for part in signed.split(b"."))
+    header, payload = (
+        base64.urlsafe_b64decode(part + b"==") for part in signed.split(b".")
+    )
     if msgspec.json.decode(header) != _HEADER:
         raise ValueError("header")
     claims = msgspec.json.decode(payload, type=_Claims)
     # Of two equal names one wins silently, and another parser may take the other.
     names = [name for name, _ in json.loads(payload, object_pairs_hook=list)]
-    is_for_us = _AUDIENCE in ([claims.aud] if isinstance(claims.aud, str) else claims.aud)
+    is_for_us = _AUDIENCE in (
+        [claims.aud] if isinstance(claims.aud, str) else claims.aud
+    )
     is_valid = (
         math.floor(max(claims.iat, claims.nbf)) <= time.time()
     )  # `Auth` tells expired tokens from others

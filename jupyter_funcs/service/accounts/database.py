@@ -33,9 +33,7 @@ _ADVICE = {
     sqlite3.SQLITE_CORRUPT: "Move the file away and restore a backup.",
 }
 _CLOSE_SECONDS = 2.0
-_OTHER_ADVICE = (
-    "Check the free disk space, and that you have write access to the file and its folder."
-)
+_OTHER_ADVICE = "Check the free disk space, and that you have write access to the file and its folder."
 
 
 class Database:
@@ -57,7 +55,8 @@ class Database:
             self._reader = self._writer
             self._reading = self._changing
             weakref.finalize(self, _close, self._writer, self._changing)
-            self._version()  # before anything is written: refuses another program's database
+            # Before anything is written: refuses another program's database.
+            self._version()
             if path:
                 self._use_wal()
                 self._reader = self._connect()
@@ -93,7 +92,9 @@ class Database:
         with self.change() as sql:
             sql.execute(f"PRAGMA user_version = {self._version()}")
 
-    def upgrade(self, schema: Sequence[Sequence[str]], fill: Callable[[], None]) -> None:
+    def upgrade(
+        self, schema: Sequence[Sequence[str]], fill: Callable[[], None]
+    ) -> None:
         """Migrate the tables to the newest version of the schema; `fill` adds the first rows of a new database."""
         if self._version() == len(schema):
             return
@@ -147,7 +148,10 @@ class Database:
             try:
                 self._writer.execute("PRAGMA journal_mode = WAL")
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                if (
+                    error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY
+                    or time.monotonic() > end
+                ):
                     raise
                 time.sleep(0.01)
             else:
@@ -171,7 +175,9 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            advice = _ADVICE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, _OTHER_ADVICE)
+            advice = _ADVICE.get(
+                getattr(error, "sqlite_errorcode", 0) & 0xFF, _OTHER_ADVICE
+            )
             raise SetupError(
                 f"{self.path or 'The database'} cannot be used: {error}.\n{advice}"
             ) from None

@@ -77,9 +77,7 @@ class Grants:
         if start != "jf" or not number.isdecimal():
             return None
         # The number as text, because SQLite refuses integers above 64 bits.
-        of_key = (
-            "id = (SELECT user FROM keys WHERE id = ? AND hash = ? AND (ends IS NULL OR ends > ?))"
-        )
+        of_key = "id = (SELECT user FROM keys WHERE id = ? AND hash = ? AND (ends IS NULL OR ends > ?))"
         return self._enabled(of_key, number, passwords.secret_hash(secret), time.time())
 
     def _enabled(self, condition: str, *values: Any) -> User | None:
@@ -136,7 +134,9 @@ class Grants:
         if not user:
             spelling = self.spelling(name)
             command = f"jupyter funcs admin users enable {shlex.quote(spelling)}"
-            raise SetupError(f"{quoted(spelling)} is disabled.\nTo change that: {command}")
+            raise SetupError(
+                f"{quoted(spelling)} is disabled.\nTo change that: {command}"
+            )
         return user
 
     def spelling(self, name: str) -> str:
@@ -144,7 +144,9 @@ class Grants:
         with self._database.change() as sql:
             return _find_named(sql, "user", name)[1]
 
-    def add_user(self, name: str, *, organisation: str, email: str | None = None) -> User:
+    def add_user(
+        self, name: str, *, organisation: str, email: str | None = None
+    ) -> User:
         """Add a user without a password; a new organisation is created."""
         _check_name("a user", name)
         if email is not None:
@@ -180,7 +182,12 @@ class Grants:
         return self._change_user(action, name, None, is_disabled=is_disabled)
 
     def _change_user(
-        self, action: str, name: str, password: str | None, *, is_disabled: bool | None = None
+        self,
+        action: str,
+        name: str,
+        password: str | None,
+        *,
+        is_disabled: bool | None = None,
     ) -> str:
         with self._database.change() as sql:
             number, spelled = _find_named(sql, "user", name)
@@ -197,7 +204,10 @@ class Grants:
 
     def organisations(self) -> list[str]:
         return [
-            name for (name,) in self._database.read("SELECT name FROM organisations ORDER BY id")
+            name
+            for (name,) in self._database.read(
+                "SELECT name FROM organisations ORDER BY id"
+            )
         ]
 
     def all_assets(self) -> list[Asset]:
@@ -205,7 +215,9 @@ class Grants:
         query = "SELECT id, name, at, is_shared FROM assets_at ORDER BY organisation, folded"
         return [_asset(*row) for row in self._database.read(query)]
 
-    def add_asset(self, name: str, *, organisation: str, is_shared: bool = False) -> Asset:
+    def add_asset(
+        self, name: str, *, organisation: str, is_shared: bool = False
+    ) -> Asset:
         """Add an asset, shared with its whole organisation if `is_shared`."""
         _check_name("an asset", name)
         with self._database.change() as sql:
@@ -228,8 +240,12 @@ class Grants:
         """Share an asset with its whole organisation, or only with those to whom it is granted."""
         with self._database.change() as sql:
             number, spelled = _find_named(sql, "asset", name)
-            sql.execute("UPDATE assets SET is_shared = ? WHERE id = ?", (is_shared, number))
-            self.audit.change("assets share" if is_shared else "assets unshare", spelled)
+            sql.execute(
+                "UPDATE assets SET is_shared = ? WHERE id = ?", (is_shared, number)
+            )
+            self.audit.change(
+                "assets share" if is_shared else "assets unshare", spelled
+            )
             return _asset_of(sql, number)
 
     def grants(self) -> list[Grant]:
@@ -354,7 +370,12 @@ def _asset_of(sql: sqlite3.Connection, number: int) -> Asset:
 
 
 def _check_name(what: str, name: str) -> None:
-    if not name or name != name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
+    if (
+        not name
+        or name != name.strip()
+        or not name.isprintable()
+        or len(name) > LONGEST_NAME
+    ):
         raise SetupError(
             f"{quoted(name)} cannot be the name of {what}.\n"
             f"A name has 1 to {LONGEST_NAME} characters, without control characters or spaces at either end."
@@ -369,7 +390,9 @@ def _check_email(email: str) -> None:
         or " " in email
         or len(email) > LONGEST_NAME
     ):
-        raise SetupError(f"{quoted(email)} is not an email address. Write it as name@example.org.")
+        raise SetupError(
+            f"{quoted(email)} is not an email address. Write it as name@example.org."
+        )
 
 
 def _find_named(sql: sqlite3.Connection, kind: str, name: str) -> tuple[int, str]:
@@ -387,7 +410,9 @@ def _find_named(sql: sqlite3.Connection, kind: str, name: str) -> tuple[int, str
 def _organisation_id(sql: sqlite3.Connection, name: str) -> int:
     """Return the id of an organisation; create it if it doesn't exist."""
     _check_name("an organisation", name)
-    row = sql.execute("SELECT id FROM organisations WHERE folded = ?", (folded(name),)).fetchone()
+    row = sql.execute(
+        "SELECT id FROM organisations WHERE folded = ?", (folded(name),)
+    ).fetchone()
     if not row:
         row = sql.execute(
             "INSERT INTO organisations (name, folded) VALUES (?, ?) RETURNING id",

@@ -15,7 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.files import create_locked, finish, lock, open_regular, remove_abandoned
+from jupyter_funcs.core.files import (
+    create_locked,
+    finish,
+    lock,
+    open_regular,
+    remove_abandoned,
+)
 from jupyter_funcs.core.text import size_text
 
 if TYPE_CHECKING:
@@ -131,18 +137,24 @@ class KeptRecords:
         with self._database.change() as sql:
             now = time.time()
             begun = (now, 1) if state == RUNNING else (None, 0)
-            rows = sql.execute(_INSERT, (user, id_, *values, state, self._owner, now, *begun))
+            rows = sql.execute(
+                _INSERT, (user, id_, *values, state, self._owner, now, *begun)
+            )
             return next((int(number) for (number,) in rows), None)
 
     def begin(self, number: int) -> None:
         """Note that a run begins, before it does: it isn't started twice."""
-        self._change("state = 'running', began = ?, starts = starts + 1", time.time(), number)
+        self._change(
+            "state = 'running', began = ?, starts = starts + 1", time.time(), number
+        )
 
     def _change(self, columns: str, *values: float) -> None:
         with self._database.change() as sql:
             sql.execute(f"UPDATE kept_runs SET {columns} WHERE number = ?", values)  # noqa: S608 - ours
 
-    def end(self, number: int, state: str, about: Values, content: bytes | None) -> str | None:
+    def end(
+        self, number: int, state: str, about: Values, content: bytes | None
+    ) -> str | None:
         """Note how a run ended, and write its result into a file; return why that isn't kept, if so."""
         note = None
         size = None if content is None else len(content)
@@ -160,7 +172,9 @@ class KeptRecords:
         with self._database.change() as sql:
             if note:
                 size = None
-            if not sql.execute(_END, (state, time.time(), size, note, self._days, number)).rowcount:
+            if not sql.execute(
+                _END, (state, time.time(), size, note, self._days, number)
+            ).rowcount:
                 self._remove([number])
         return note
 
@@ -174,7 +188,9 @@ class KeptRecords:
 
     def to_cancel(self) -> list[KeptRun]:
         """Return the runs of this process that are to be cancelled."""
-        return self._runs(f"r.wants_cancel AND r.owner = ? AND {_UNFINISHED}", self._owner)
+        return self._runs(
+            f"r.wants_cancel AND r.owner = ? AND {_UNFINISHED}", self._owner
+        )
 
     def forget(self, run: KeptRun) -> None:
         """Delete a run and its result."""
@@ -203,7 +219,12 @@ class KeptRecords:
                 if run.owner not in ended:
                     continue
                 state, note = self._after(run, safe)
-                about = {"state": state, "owner": self._owner, "note": note, "number": run.number}
+                about = {
+                    "state": state,
+                    "owner": self._owner,
+                    "note": note,
+                    "number": run.number,
+                }
                 times = {"now": time.time(), "kept": self._days}
                 sql.execute(_TAKE_OVER if state == WAITING else _SETTLE, about | times)
                 if state == WAITING:
@@ -226,7 +247,8 @@ class KeptRecords:
 
     def _after(self, run: KeptRun, safe: set[str]) -> tuple[str, str | None]:
         """Return what becomes of a run whose process has ended, and a note on it."""
-        if run.size is not None and self.path(run.number).exists():  # all but its row was written
+        # All but its row was written.
+        if run.size is not None and self.path(run.number).exists():
             return (DONE if run.status == 200 else FAILED), None
         if run.wants_cancel:
             return CANCELLED, None
@@ -284,7 +306,9 @@ class KeptRecords:
         """Bring rows and files in line, and remove what processes that were killed have left."""
         remove_abandoned(self._folder.glob("*.part"))
         # The files first: a row is there before its file.
-        files = {int(path.name) for path in self._folder.iterdir() if path.name.isdecimal()}
+        files = {
+            int(path.name) for path in self._folder.iterdir() if path.name.isdecimal()
+        }
         with self._database.change() as sql:
             query = f"SELECT number, size AND NOT ({_UNFINISHED}) FROM kept_runs r"  # noqa: S608 - ours
             rows = dict(sql.execute(query))
@@ -303,15 +327,17 @@ class KeptRecords:
     def _runs(
         self, condition: str, *values: Any, sql: sqlite3.Connection | None = None
     ) -> list[KeptRun]:
-        query = (
-            f"SELECT {_COLUMNS} FROM kept_runs r JOIN users u ON u.id = r.user WHERE {condition}"  # noqa: S608 - ours
+        query = f"SELECT {_COLUMNS} FROM kept_runs r JOIN users u ON u.id = r.user WHERE {condition}"  # noqa: S608 - ours
+        rows = (
+            sql.execute(query, values) if sql else self._database.read(query, *values)
         )
-        rows = sql.execute(query, values) if sql else self._database.read(query, *values)
         return [KeptRun(*row) for row in rows]
 
 
 _UNFINISHED = "r.state IN ('waiting', 'running')"
-_COLUMNS = ", ".join("u.name" if name == "user_name" else f"r.{name}" for name in KeptRun._fields)
+_COLUMNS = ", ".join(
+    "u.name" if name == "user_name" else f"r.{name}" for name in KeptRun._fields
+)
 _INSERT = """INSERT INTO kept_runs
     (user, id, function, args, form, typed, address, state, owner, made, began, starts)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING number"""

@@ -22,7 +22,9 @@ _LONGEST = 1024
 def hashed(password: str) -> str:
     """Return the argon2 hash of a new password; raises `SetupError` that does not show it."""
     if len(password) < SHORTEST:
-        raise SetupError(f"The password has {len(password)} characters. Use at least {SHORTEST}.")
+        raise SetupError(
+            f"The password has {len(password)} characters. Use at least {SHORTEST}."
+        )
     plain = _bytes(password)
     if plain is None:
         raise SetupError(
@@ -66,7 +68,8 @@ def _hasher() -> tuple[PasswordHasher, str]:
 
 def _bytes(password: str) -> bytes | None:
     """Return the bytes to hash, in NFC because keyboards compose accented letters differently; `None` if invalid."""
-    if len(password) > 2 * _LONGEST:  # can't be shorter in NFC, which takes quadratic time
+    # It can't be shorter in NFC, which takes quadratic time.
+    if len(password) > 2 * _LONGEST:
         return None
     try:
         plain = unicodedata.normalize("NFC", password).encode()

@@ -126,7 +126,9 @@ class SigningKeys:
             )
         end = time.time() + overlap_hours * 3600
         with _locked(self.path):
-            ending = [replace(key, ends=min(key.ends or end, end)) for key in _read(self.path)]
+            ending = [
+                replace(key, ends=min(key.ends or end, end)) for key in _read(self.path)
+            ]
             _write(self.path, [_new_key(), *_unexpired(ending)])
 
 
@@ -151,7 +153,9 @@ def refuse_access_of_others(
 
 
 def _new_key() -> SigningKey:
-    return SigningKey(secrets.token_hex(4), time.time(), None, secrets.token_bytes(_KEY_BYTES))
+    return SigningKey(
+        secrets.token_hex(4), time.time(), None, secrets.token_bytes(_KEY_BYTES)
+    )
 
 
 def _unexpired(keys: list[SigningKey]) -> list[SigningKey]:
@@ -188,11 +192,15 @@ def _read(path: Path) -> list[SigningKey]:
 def _parsed(content: bytes) -> list[SigningKey]:
     """Return the keys of a file; none at all if one is invalid. Never raises: an error would quote the keys."""
     try:
-        keys = msgspec.json.decode(content, type=dict[str, list[SigningKey]]).get("keys", [])
+        keys = msgspec.json.decode(content, type=dict[str, list[SigningKey]]).get(
+            "keys", []
+        )
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return []
     is_valid = (
-        bool(keys) and keys[0].ends is None and all(len(key.key) >= _KEY_BYTES for key in keys)
+        bool(keys)
+        and keys[0].ends is None
+        and all(len(key.key) >= _KEY_BYTES for key in keys)
     )
     return keys if is_valid else []
 
@@ -216,7 +224,9 @@ def _locked(path: Path) -> Iterator[None]:
         with locked_folder(path.parent):
             yield
     except OSError as error:
-        raise SetupError(f"The folder of {path} cannot be opened: {error.strerror}.") from None
+        raise SetupError(
+            f"The folder of {path} cannot be opened: {error.strerror}."
+        ) from None
 
 
 def _decode_base64(text: str) -> bytes | None:

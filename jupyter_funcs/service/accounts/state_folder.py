@@ -53,8 +53,11 @@ def folder(configured: Path | None, *, demo: bool) -> Path:
         )
     advice = "\nOr set FUNCS_STATE_DIR to another one."
     for directory in (home, path):
-        for status in (directory.lstat(), directory.stat()):  # of a link: its own owner too
-            refuse_access_of_others(f"The state folder {directory} is", directory, status, advice)
+        # Of a link: its own owner too.
+        for status in (directory.lstat(), directory.stat()):
+            refuse_access_of_others(
+                f"The state folder {directory} is", directory, status, advice
+            )
     return path
 
 

@@ -8,7 +8,14 @@ from datetime import date  # noqa: TC003 - as above
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from jupyter_funcs.core.text import quoted, quoted_list
-from jupyter_funcs.functions.markers import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
+from jupyter_funcs.functions.markers import (
+    AtLeastOne,
+    Between,
+    Help,
+    ListedBy,
+    Options,
+    TypeCode,
+)
 from jupyter_funcs.service.builtin import queries
 from jupyter_funcs.service.builtin.queries import query
 from jupyter_funcs.service.engine import calendar
@@ -46,21 +53,30 @@ Dimensions = Annotated[
     _DIMENSIONS,
     Help("What to break the result down by; columns are in the order given."),
 ]
-Growth = Annotated[YesNo, Help("Whether to add a growth column after each measure, as a fraction.")]
+Growth = Annotated[
+    YesNo, Help("Whether to add a growth column after each measure, as a fraction.")
+]
 
 _SYMBOL_OR_BRAND = AtLeastOne("Symbol", "Brand")
 
 
-def brands_of_symbol(values: Values, _given: frozenset[str], reference: Reference) -> Messages:
+def brands_of_symbol(
+    values: Values, _given: frozenset[str], reference: Reference
+) -> Messages:
     """Require that the brands of a call belong to its symbol."""
     if (symbol := values.get("Symbol")) is None:
         return {}
     return _foreign(
-        "Brand", values, reference.owned([symbol]), f"a brand of {symbol}. Its brands are"
+        "Brand",
+        values,
+        reference.owned([symbol]),
+        f"a brand of {symbol}. Its brands are",
     )
 
 
-def one_calendar(values: Values, passed: frozenset[str], reference: Reference) -> Messages:
+def one_calendar(
+    values: Values, passed: frozenset[str], reference: Reference
+) -> Messages:
     """Require that the brands of a call have the same fiscal calendar."""
     brands = values.get("Brand")
     if "Symbol" in passed or not brands:
@@ -81,13 +97,18 @@ def one_calendar(values: Values, passed: frozenset[str], reference: Reference) -
     return {}
 
 
-def brands_of_report(values: Values, _given: frozenset[str], reference: Reference) -> Messages:
+def brands_of_report(
+    values: Values, _given: frozenset[str], reference: Reference
+) -> Messages:
     """Require that the brands of a call are in its report."""
     if "report_id" not in values:
         return {}
     report = reference.report(values["report_id"])
     return _foreign(
-        "brands", values, reference.owned(report.symbols), f"in report {report.id}. It has"
+        "brands",
+        values,
+        reference.owned(report.symbols),
+        f"in report {report.id}. It has",
     )
 
 
@@ -96,20 +117,27 @@ def _foreign(argument: str, values: Values, own: list[str], where: str) -> Messa
     foreign = [brand for brand in values.get(argument) or () if brand not in own]
     if not foreign:
         return {}
-    return {argument: [f"Brand {quoted_list(foreign)} is not {where} {quoted_list(own)}."]}
+    return {
+        argument: [f"Brand {quoted_list(foreign)} is not {where} {quoted_list(own)}."]
+    }
 
 
-def _rows(call: Call, panel: str, symbol: str | None, brands: list[str] | None) -> JsonObject:
+def _rows(
+    call: Call, panel: str, symbol: str | None, brands: list[str] | None
+) -> JsonObject:
     """Return the values that select the card spend of a symbol, of brands, or of brands of a symbol."""
     # Brands also select by symbol: the data is sorted by it, so most of it is skipped.
-    symbols = {symbol} if symbol else {call.reference.owner(brand) for brand in brands or ()}
+    symbols = (
+        {symbol} if symbol else {call.reference.owner(brand) for brand in brands or ()}
+    )
     rows = {"panel": panel, "symbols": tuple(sorted(symbols))}
     return rows | ({"brands": tuple(brands)} if brands else {})
 
 
 def _columns(call: Call, dimensions: list[str] | None) -> queries.Dimensions:
     return tuple(
-        (name, call.reference.dimensions[name]) for name in dict.fromkeys(dimensions or ())
+        (name, call.reference.dimensions[name])
+        for name in dict.fromkeys(dimensions or ())
     )
 
 
@@ -130,18 +158,25 @@ def get_panel_dimensions(
     call: Call,
     PanelName: Panel,
     Dimensions: Annotated[
-        list[str], _DIMENSIONS, Help("The dimensions to list; with several, their combinations.")
+        list[str],
+        _DIMENSIONS,
+        Help("The dimensions to list; with several, their combinations."),
     ],
 ) -> Query:
     """List the values that the dimensions of a panel take: {dimensions}."""
     names = dict.fromkeys(Dimensions)
     headings = tuple(
-        (call.reference.heading(name), call.reference.dimensions[name]) for name in names
+        (call.reference.heading(name), call.reference.dimensions[name])
+        for name in names
     )
     return query(queries.panel_dimensions, (headings,), {"panel": PanelName})
 
 
-@function(group="Panel data", name="Get Panel Daily", rules=(_SYMBOL_OR_BRAND, brands_of_symbol))
+@function(
+    group="Panel data",
+    name="Get Panel Daily",
+    rules=(_SYMBOL_OR_BRAND, brands_of_symbol),
+)
 def get_panel_daily(  # noqa: PLR0913, PLR0917 - the parameters of the service's function
     call: Call,
     PanelName: Panel,
@@ -149,7 +184,9 @@ def get_panel_daily(  # noqa: PLR0913, PLR0917 - the parameters of the service's
     Brand: Brands | None = None,
     PoPGrowth: Growth = "No",
     PoPLookback: Annotated[
-        int, Help("How many years back growth compares; a year is 364 days."), Between(1, 50)
+        int,
+        Help("How many years back growth compares; a year is 364 days."),
+        Between(1, 50),
     ] = 1,
     Dimensions: Dimensions | None = None,
 ) -> Query:
@@ -248,7 +285,9 @@ def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's func
         list[str] | None,
         Options(
             lambda reference: tuple(
-                reference.owned([it for item in reference.reports for it in item.symbols])
+                reference.owned(
+                    [it for item in reference.reports for it in item.symbols]
+                )
             )
         ),
         Help("Only these brands of the report."),
@@ -265,18 +304,26 @@ def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's func
         name: item for name, item in chosen.items() if item
     }
     return query(
-        queries.report, (report_time_unit, call.reference.dimensions.get("Age Group")), rows
+        queries.report,
+        (report_time_unit, call.reference.dimensions.get("Age Group")),
+        rows,
     )
 
 
 # In the order in which they stand above.
 _BUILT_IN = tuple(
-    published for published in list(globals().values()) if isinstance(published, PublishedFunction)
+    published
+    for published in list(globals().values())
+    if isinstance(published, PublishedFunction)
 )
 
 
 def published(
-    reference: Reference, *, asset: str, reports_asset: str | None = None, note: str = ""
+    reference: Reference,
+    *,
+    asset: str,
+    reports_asset: str | None = None,
+    note: str = "",
 ) -> tuple[PublishedFunction, ...]:
     """Return the built-in functions that the reference data can answer, in listing order."""
     absent = {get_kpis.name: not reference.kpis, get_report.name: not reference.reports}

@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.service.engine import calendar
-from jupyter_funcs.service.engine.tables import Brand, Company, DataSet, Kpi, Reference, Report
+from jupyter_funcs.service.engine.tables import (
+    Brand,
+    Company,
+    DataSet,
+    Kpi,
+    Reference,
+    Report,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,25 +50,41 @@ class Profile(NamedTuple):
 
 def _profiles() -> Iterator[Profile]:
     """Read the companies, which are sorted by symbol. Two of them have the same ticker in different regions."""
-    with Path(__file__).with_name("companies.csv").open(encoding="utf-8", newline="") as file:
+    with (
+        Path(__file__)
+        .with_name("companies.csv")
+        .open(encoding="utf-8", newline="") as file
+    ):
         rows = csv.reader(file)
         next(rows)
         for *company, brands, season, daily_cards, ticket_cents, days in rows:
             numbers = map(int, (daily_cards, ticket_cents, days))
-            yield Profile(Company(*company), tuple(brands.split("; ")), season, *numbers)
+            yield Profile(
+                Company(*company), tuple(brands.split("; ")), season, *numbers
+            )
 
 
 PROFILES = tuple(_profiles())
 
 BRANDS = tuple(
-    Brand(name, profile.company.symbol) for profile in PROFILES for name in sorted(profile.brands)
+    Brand(name, profile.company.symbol)
+    for profile in PROFILES
+    for name in sorted(profile.brands)
 )
 
 REPORTS = (
-    Report("RPT-101", "Coffee and bakeries", PANELS[0].name, ("DGVN US EQUITY", "MCHQ US EQUITY")),
+    Report(
+        "RPT-101",
+        "Coffee and bakeries",
+        PANELS[0].name,
+        ("DGVN US EQUITY", "MCHQ US EQUITY"),
+    ),
     Report("RPT-102", "Apparel", PANELS[0].name, ("KORD LN EQUITY", "NVRA US EQUITY")),
     Report(
-        "RPT-103", "Travel", PANELS[1].name, ("CRVX US EQUITY", "LDQM US EQUITY", "SKVD US EQUITY")
+        "RPT-103",
+        "Travel",
+        PANELS[1].name,
+        ("CRVX US EQUITY", "LDQM US EQUITY", "SKVD US EQUITY"),
     ),
 )
 
@@ -77,7 +100,14 @@ def _kpis() -> Iterator[Kpi]:
             ("Net Sales", "USD", "Income Statement", *sales, brands, True),
             ("Orders", "Count", "Operating Metrics", *volume, brands, False),
             *(
-                (f"{brand} Net Sales", "USD", "Segment Disclosure", *sales, (brand,), False)
+                (
+                    f"{brand} Net Sales",
+                    "USD",
+                    "Segment Disclosure",
+                    *sales,
+                    (brand,),
+                    False,
+                )
                 for brand in brands
             ),
         ]

@@ -92,7 +92,11 @@ def embedded() -> Embedded:
                 registry, auth, grants, engine, limits=_LIMITS, hosts=Hosts(names=["*"])
             )
             _embedded.append(
-                Embedded(app, auth.issue("analyst", _TOKEN_HOURS), "demo service (synthetic data)")
+                Embedded(
+                    app,
+                    auth.issue("analyst", _TOKEN_HOURS),
+                    "demo service (synthetic data)",
+                )
             )
         return _embedded[0]
 
@@ -125,12 +129,17 @@ def spend_file() -> Path:
     """Return the demo's file in the user's cache (`FUNCS_CACHE_DIR`), or a temporary one if that isn't writable."""
     import platformdirs
 
-    home = Path(os.environ.get("FUNCS_CACHE_DIR") or platformdirs.user_cache_path("jupyter_funcs"))
+    home = Path(
+        os.environ.get("FUNCS_CACHE_DIR")
+        or platformdirs.user_cache_path("jupyter_funcs")
+    )
     try:
         return _cached(home)
     except OSError as error:
         log.warning(
-            "The cache folder %s cannot be written (%s); using a temporary one.", home, error
+            "The cache folder %s cannot be written (%s); using a temporary one.",
+            home,
+            error,
         )
     temporary = Path(tempfile.mkdtemp(prefix="jupyter_funcs."))
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)

@@ -87,11 +87,15 @@ def panel_dimensions(table: Tables, values: Values, headings: Dimensions) -> ir.
     cards = table("cards")
     rows = cards.filter(cards.panel == values["panel"])
     # Grouped, because Spark confuses a selected `Region` with the column `region`.
-    groups = rows.group_by(**{heading: rows[column] for heading, column in headings}).agg()
+    groups = rows.group_by(
+        **{heading: rows[column] for heading, column in headings}
+    ).agg()
     return groups.order_by(groups.columns)
 
 
-def report(table: Tables, values: Values, unit: str, generation: str | None) -> ir.Table:
+def report(
+    table: Tables, values: Values, unit: str, generation: str | None
+) -> ir.Table:
     """Return the spend series of a saved report; `generation` is the column of age groups."""
     rows = _rows(table, values)
     if "after" in values:
@@ -115,9 +119,13 @@ def panel_daily(
     keys = ["Date", *(name for name, _ in dimensions)]
     if not lookback:
         return counted.select(*keys, **_measures(counted)).order_by(keys)
-    moved = counted.Date.cast("timestamp") + ibis.interval(days=DAYS_PER_YEAR * lookback)
+    moved = counted.Date.cast("timestamp") + ibis.interval(
+        days=DAYS_PER_YEAR * lookback
+    )
     earlier = counted.mutate(Date=moved.cast("date"))
-    return _with_growth(counted, earlier, keys, {key: key for key in keys}).order_by(keys)
+    return _with_growth(counted, earlier, keys, {key: key for key in keys}).order_by(
+        keys
+    )
 
 
 def bounds(table: Tables, values: Values) -> ir.Table:
@@ -135,7 +143,8 @@ def panel_fq(
     days = _days(_rows(table, values), dimensions)
     quarters = table("periods")
     joined = days.join(
-        quarters, [days.Date >= quarters.PeriodStartDate, days.Date <= quarters.PeriodEndDate]
+        quarters,
+        [days.Date >= quarters.PeriodStartDate, days.Date <= quarters.PeriodEndDate],
     )
     names = [name for name, _ in dimensions]
     sums = joined.group_by([*_WINDOW, *names]).agg(
@@ -171,7 +180,9 @@ def _days(rows: ir.Table, dimensions: Dimensions) -> ir.Table:
     """Add rows up by day and dimensions."""
     keys = {"Date": rows.date} | {name: rows[column] for name, column in dimensions}
     days = rows.group_by(**keys).agg(
-        cents=rows.spend_cents.sum(), transactions=rows.transactions.sum(), cards=rows.cards.sum()
+        cents=rows.spend_cents.sum(),
+        transactions=rows.transactions.sum(),
+        cards=rows.cards.sum(),
     )
     return days.mutate(per_card=days.transactions / days.cards.nullif(0))
 
@@ -189,7 +200,9 @@ def _mean(values: ir.FloatingValue) -> ir.FloatingValue:
 
 def _measures(counted: ir.Table, prefix: str = "") -> dict[str, ir.Value]:
     """Return the measures by name, in the order of their columns, from the columns `_COUNTED` with a prefix."""
-    cents, transactions, per_card, cardholders = (counted[prefix + name] for name in _COUNTED)
+    cents, transactions, per_card, cardholders = (
+        counted[prefix + name] for name in _COUNTED
+    )
     spend = cents / _CENTS
     return {
         "Spend": spend,

@@ -41,7 +41,10 @@ _PANEL_STREAM = 2 << 32
 # By panel: cards seen, ticket, and the cards by generation.
 _PANEL_CARDS = (10_000, 5_600)
 _PANEL_TICKET = (10_000, 8_700)
-_PANEL_GENERATIONS = ((2_300, 2_600, 1_500, 2_900, 700), (1_900, 2_400, 2_300, 2_900, 500))
+_PANEL_GENERATIONS = (
+    (2_300, 2_600, 1_500, 2_900, 700),
+    (1_900, 2_400, 2_300, 2_900, 500),
+)
 _REGION_SHARES = (1_450, 1_900, 1_300, 1_850, 2_200, 1_300)
 # By generation: the yearly change of its cards, and its ticket.
 _GENERATION_DRIFT = (-250, 0, 900, 300, -600)
@@ -76,7 +79,9 @@ def card_spend(panel: int, profile: Profile) -> dict[str, Integers]:
     small = raw.random_raw(shape)
 
     def bits(word: npt.NDArray[np.uint64], start: int, count: int) -> Integers:
-        return ((word >> np.uint64(start)) & np.uint64((1 << count) - 1)).astype(np.int64)
+        return ((word >> np.uint64(start)) & np.uint64((1 << count) - 1)).astype(
+            np.int64
+        )
 
     # Cards: the level of the cell, times the day's factor, the age group's drift, and noise of about 5 %.
     cells = np.stack([brand.cells for brand in drawn])[None]
@@ -141,10 +146,21 @@ def _brand(profile: Profile, name: str) -> _Brand:
     place = profile.brands.index(name)
     count = len(profile.brands)
     share = _ONE * (count - place) * 2 // (count * (count + 1))
-    regions = np.array(_REGION_SHARES) * between(6_000, 14_000, len(companies.REGIONS)) // _ONE
+    regions = (
+        np.array(_REGION_SHARES)
+        * between(6_000, 14_000, len(companies.REGIONS))
+        // _ONE
+    )
     generations = between(7_000, 13_000, len(companies.GENERATIONS))
     cells = (
-        profile.daily_cards * 1000 * share // _ONE * regions[:, None] // _ONE * generations // _ONE
+        profile.daily_cards
+        * 1000
+        * share
+        // _ONE
+        * regions[:, None]
+        // _ONE
+        * generations
+        // _ONE
     )
 
     season = np.array(
@@ -158,21 +174,31 @@ def _brand(profile: Profile, name: str) -> _Brand:
     turns = np.cumsum(between(-260, 260, _DAYS // _KNOT + 2))
     knot = day // _KNOT
     passed = day % _KNOT
-    fortune = _ONE + (turns[knot] * (_KNOT - passed) + turns[knot + 1] * passed) // _KNOT
+    fortune = (
+        _ONE + (turns[knot] * (_KNOT - passed) + turns[knot + 1] * passed) // _KNOT
+    )
     weather = _ONE + between(-350, 350, _DAYS) + between(-350, 350, _DAYS)
     days = season * trend // 1000 * fortune // _ONE * weather // _ONE
     days[: _LAUNCHES.get(name, 0)] = 0
 
     again = int(between(400, 5_000, 1)[0])
-    ticket = profile.ticket_cents * between(8_500, 11_500, len(companies.REGIONS)) // _ONE
+    ticket = (
+        profile.ticket_cents * between(8_500, 11_500, len(companies.REGIONS)) // _ONE
+    )
     return _Brand(cells, days, again, ticket)
 
 
 def _factors() -> dict[str, dict[str, int]]:
     """Read how busy a month, weekday or holiday is in each season, in thousandths; only some holidays concern it."""
-    with Path(__file__).with_name("seasons.csv").open(encoding="utf-8", newline="") as file:
+    with (
+        Path(__file__)
+        .with_name("seasons.csv")
+        .open(encoding="utf-8", newline="") as file
+    ):
         return {
-            row.pop("when"): {season: int(factor) for season, factor in row.items() if factor}
+            row.pop("when"): {
+                season: int(factor) for season, factor in row.items() if factor
+            }
             for row in csv.DictReader(file)
         }
 
@@ -199,7 +225,9 @@ def _by_date(season: str, day: date) -> int:
         ahead = (day.replace(day=1) + timedelta(days=32)).replace(day=15)
     passed = (day - back).days
     whole = (ahead - back).days
-    before, after = (_FACTORS[f"month {middle.month}"][season] for middle in (back, ahead))
+    before, after = (
+        _FACTORS[f"month {middle.month}"][season] for middle in (back, ahead)
+    )
     return (before * (whole - passed) + after * passed) // whole
 
 
@@ -216,7 +244,9 @@ def _cards_table(panel: str, profile: Profile, spend: dict[str, Integers]) -> pa
     first = np.zeros_like(spend["day"])
 
     def text(places: Any, names: tuple[str, ...]) -> pa.Array:
-        return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int8)), pa.array(names))
+        return pa.DictionaryArray.from_arrays(
+            pa.array(places.astype(np.int8)), pa.array(names)
+        )
 
     return pa.table(
         [

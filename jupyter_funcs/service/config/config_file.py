@@ -54,7 +54,9 @@ class TomlFile(NamedTuple):
         try:
             text = read_small(path).decode("utf-8-sig")
         except OSError as error:
-            raise SetupError(f"{path} cannot be read: {error.strerror}.\n{_ADVICE}") from None
+            raise SetupError(
+                f"{path} cannot be read: {error.strerror}.\n{_ADVICE}"
+            ) from None
         except UnicodeDecodeError as error:
             raise SetupError(
                 f"{path} is not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8."
@@ -66,14 +68,20 @@ class TomlFile(NamedTuple):
             # The error at the end of the file is in its last statement.
             lines = text.split("\n")
             line = line or _parsed(lines, range(len(lines) - 1, -1, -1))[0] + 1
-            raise SetupError(f"{path}, line {line}: {what}.{_HINTS.get(what, '')}") from None
+            raise SetupError(
+                f"{path}, line {line}: {what}.{_HINTS.get(what, '')}"
+            ) from None
         except RecursionError:
-            raise SetupError(f"{path}: arrays or tables are nested too deeply.") from None
+            raise SetupError(
+                f"{path}: arrays or tables are nested too deeply."
+            ) from None
 
     def place(self, key: Key) -> str:
         """Return the file, the line and the path of a key, as in ``service.toml, line 3, server.port``."""
         line = self.line(key)
-        return ", ".join(filter(None, (self.name, f"line {line}" if line else "", _dotted(key))))
+        return ", ".join(
+            filter(None, (self.name, f"line {line}" if line else "", _dotted(key)))
+        )
 
     def line(self, key: Key) -> int:
         """Return the line of a key, or of the table it would be in; 0 for the file as a whole."""
@@ -85,7 +93,9 @@ class TomlFile(NamedTuple):
         counts = range(len(lines) + 1)
         # The fewest lines that have the key, once the statement that they end in is complete.
         return bisect.bisect_left(
-            counts, x=True, key=lambda count: _has(_parsed(lines, counts[count:])[1], key)
+            counts,
+            x=True,
+            key=lambda count: _has(_parsed(lines, counts[count:])[1], key),
         )
 
     def describe(self, error: ValidationError, model: type[BaseModel]) -> str:
@@ -143,9 +153,12 @@ def _problem(error: ErrorDetails, model: type[BaseModel]) -> str:
     if kind == "too_short":
         return "must not be empty."
     # Never a whole table or array: it may hold a password.
-    shown = {dict: "a table", list: "an array", str: quoted(value), bool: str(value).lower()}.get(
-        type(value), value
-    )
+    shown = {
+        dict: "a table",
+        list: "an array",
+        str: quoted(value),
+        bool: str(value).lower(),
+    }.get(type(value), value)
     must = (
         f"must be {_TOML_TYPES[kind]}"
         if kind in _TOML_TYPES
@@ -164,9 +177,7 @@ def _unknown(key: Key, model: type[BaseModel]) -> str:
         if path[-1] == name:
             return f"unknown key. Did you mean {_dotted(path)}{'' if path[1:] else ', before the first [section]'}?"
     siblings = [path[-1] for path in keys if [*path[:-1]] == parent]
-    return (
-        f"unknown key.{suggestion(name, siblings) or f' Valid keys are {quoted_list(siblings)}.'}"
-    )
+    return f"unknown key.{suggestion(name, siblings) or f' Valid keys are {quoted_list(siblings)}.'}"
 
 
 def _keys(annotation: Any, parent: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -83,7 +83,9 @@ def _engine(url: str, info: ValidationInfo) -> str:
     scheme, separator, rest = url.partition("://")
     # The message doesn't show the URL: it may contain a password.
     if not scheme or not separator:
-        raise ValueError("must be a connection URL such as 'duckdb://' or 'sc://host:15002'.")
+        raise ValueError(
+            "must be a connection URL such as 'duckdb://' or 'sc://host:15002'."
+        )
     is_relative_file = scheme == "duckdb" and rest and not rest.startswith(("/", ":"))
     if is_relative_file:
         return f"duckdb://{(info.context or Path()) / rest}"
@@ -92,7 +94,9 @@ def _engine(url: str, info: ValidationInfo) -> str:
 
 def _memory(text: Any) -> str:
     if not isinstance(text, str) or not _MEMORY.fullmatch(text):
-        raise ValueError(f"must be an amount of memory such as '4GB', not {quoted(text)}.")
+        raise ValueError(
+            f"must be an amount of memory such as '4GB', not {quoted(text)}."
+        )
     return text
 
 
@@ -176,7 +180,9 @@ _COLUMNS_OF_RESULTS = {
 
 def dimension_columns(dimensions: Iterable[str]) -> dict[str, str]:
     """Return the column of card spend for each mapped dimension, and for Brand, which always exists."""
-    return {name: DIMENSIONS.get(name, name.casefold()) for name in (*dimensions, BRAND)}
+    return {
+        name: DIMENSIONS.get(name, name.casefold()) for name in (*dimensions, BRAND)
+    }
 
 
 def _dimensions(mapped: Mapping[str, str]) -> Mapping[str, str]:
@@ -194,7 +200,9 @@ def _dimensions(mapped: Mapping[str, str]) -> Mapping[str, str]:
     earlier: dict[str, str] = {}
     for name, column in columns.items():
         if name != " ".join(name.split()) or not name:
-            raise ValueError(f"the name {quoted(name)} has extra spaces or is empty. Correct it.")
+            raise ValueError(
+                f"the name {quoted(name)} has extra spaces or is empty. Correct it."
+            )
         if same := earlier.get(column):
             raise ValueError(
                 f"{quoted_list([same, name])} would be the same column. Choose names that differ by more than case."
@@ -221,7 +229,11 @@ class SmallTable(Section):
 
     @model_validator(mode="after")
     def _one_location(self) -> Self:
-        places = [name for name in ("parquet", "csv", "table", "rule") if getattr(self, name, None)]
+        places = [
+            name
+            for name in ("parquet", "csv", "table", "rule")
+            if getattr(self, name, None)
+        ]
         if len(places) != 1:
             or_rule = "rule (such as 'December'), " if hasattr(self, "rule") else ""
             raise ValueError(f"needs exactly one of {or_rule}parquet, csv and table.")
@@ -238,7 +250,9 @@ class SmallTable(Section):
 class Companies(SmallTable):
     """The section ``[data.companies]``: the companies."""
 
-    columns: dict[Literal["symbol", "name", "sector", "industry", "fiscal_year_end"], Name] = {}
+    columns: dict[
+        Literal["symbol", "name", "sector", "industry", "fiscal_year_end"], Name
+    ] = {}
 
 
 class Kpis(SmallTable):
@@ -264,7 +278,9 @@ class Kpis(SmallTable):
 class Calendar(SmallTable):
     """The section ``[data.calendar]``: a table with a row per quarter, or a rule."""
 
-    columns: dict[Literal["symbol", "period_name", "start", "end", "is_historical"], Name] = {}
+    columns: dict[
+        Literal["symbol", "period_name", "start", "end", "is_historical"], Name
+    ] = {}
     rule: Annotated[str, AfterValidator(_year_end)] | None = None
     reported_after_days: int = Field(default=45, ge=0, le=366)
 
@@ -323,9 +339,9 @@ class Settings(Section):
 
     organisation: Name = "Team"
     state: FilePath | None = None
-    engine: Annotated[str, BeforeValidator(_with_variables), AfterValidator(_engine)] = Field(
-        default=IN_MEMORY, repr=False
-    )
+    engine: Annotated[
+        str, BeforeValidator(_with_variables), AfterValidator(_engine)
+    ] = Field(default=IN_MEMORY, repr=False)
     memory_limit: Annotated[str, AfterValidator(_memory)] | None = None
     server: Server = Server()
     functions: Functions = Functions()

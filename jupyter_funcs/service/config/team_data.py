@@ -13,8 +13,18 @@ import ibis
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import quoted, quoted_list, suggestion
-from jupyter_funcs.service.config.settings import BRAND, Data, Settings, dimension_columns
-from jupyter_funcs.service.config.team_tables import OpenTable, Row, TeamTables, no_column
+from jupyter_funcs.service.config.settings import (
+    BRAND,
+    Data,
+    Settings,
+    dimension_columns,
+)
+from jupyter_funcs.service.config.team_tables import (
+    OpenTable,
+    Row,
+    TeamTables,
+    no_column,
+)
 from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS, Period
 from jupyter_funcs.service.engine.calendar import periods as fiscal_quarters
 from jupyter_funcs.service.engine.tables import (
@@ -39,7 +49,12 @@ if TYPE_CHECKING:
 _QUARTER_NAME = re.compile(r"FQ([1-4]) ([0-9]{4})")
 _CALENDAR = ("data", "calendar")
 _MAX_NAMED = 3
-_TYPES = {"date": "date", "spend_cents": "int64", "transactions": "int64", "cards": "int64"}
+_TYPES = {
+    "date": "date",
+    "spend_cents": "int64",
+    "transactions": "int64",
+    "cards": "int64",
+}
 _MEASURES = ("spend_cents", "transactions", "cards")
 # Columns that must have a value in every row.
 _KEYS = ("date", "symbol", "panel")
@@ -132,7 +147,8 @@ def _check_columns(
         ]
         if without and len(without) < len(files):
             settings.fail(
-                column.key, f"{without[0]} has no column {quoted(column.name)}, but other files do."
+                column.key,
+                f"{without[0]} has no column {quoted(column.name)}, but other files do.",
             )
         if wrong := _type_error(use, raw[column.name].type()):
             settings.fail(column.key, f"{quoted(column.name)} of {label} {wrong}")
@@ -158,7 +174,8 @@ def _type_error(use: str, kind: dt.DataType) -> str:
         "is_numeric": "numbers",
     }
     actual = next(
-        (word for test, word in words.items() if getattr(kind, test)()), f"values of type {kind}"
+        (word for test, word in words.items() if getattr(kind, test)()),
+        f"values of type {kind}",
     )
     if is_valid:
         return ""
@@ -181,7 +198,10 @@ def _counts(raw: ir.Table, mapped: Mapping[str, _Column]) -> ir.Table:
 
 
 def _check_rows(
-    settings: Settings, label: str, mapped: Mapping[str, _Column], counts: Mapping[str, int]
+    settings: Settings,
+    label: str,
+    mapped: Mapping[str, _Column],
+    counts: Mapping[str, int],
 ) -> None:
     rows = counts["rows"]
     if not rows:
@@ -250,7 +270,9 @@ class _Loader:
 
     def __post_init__(self) -> None:
         # The last day of a quarter that is reported by now.
-        self._reported = self.today - timedelta(days=self.data.calendar.reported_after_days)
+        self._reported = self.today - timedelta(
+            days=self.data.calendar.reported_after_days
+        )
         self._panels = sorted({brand.panel for brand in self.spend.brands})
         self._brands: dict[str, set[str]] = {}
         self._days: dict[str, Days] = {}
@@ -270,10 +292,15 @@ class _Loader:
         ends = {symbol: text(symbol, "fiscal_year_end") for symbol in self._days}
         if rule := self.data.calendar.rule:
             ends = {symbol: end or rule for symbol, end in ends.items()}
-            calendars = {symbol: self._by_rule(symbol, end) for symbol, end in ends.items()}
+            calendars = {
+                symbol: self._by_rule(symbol, end) for symbol, end in ends.items()
+            }
         else:
             calendars = self._by_rows()
-            ends = {symbol: end or _year_end(calendars[symbol]) for symbol, end in ends.items()}
+            ends = {
+                symbol: end or _year_end(calendars[symbol])
+                for symbol, end in ends.items()
+            }
         reference = Reference(
             panels=self._named_panels(),
             companies=[
@@ -302,9 +329,13 @@ class _Loader:
     def _named_panels(self) -> list[DataSet]:
         for name in self.data.panels:
             if name not in self._panels:
-                near = suggestion(name, self._panels) or f" Panels are {quoted_list(self._panels)}."
+                near = (
+                    suggestion(name, self._panels)
+                    or f" Panels are {quoted_list(self._panels)}."
+                )
                 self.settings.fail(
-                    ("data", "panels", name), f"the data has no panel {quoted(name)}.{near}"
+                    ("data", "panels", name),
+                    f"the data has no panel {quoted(name)}.{near}",
                 )
         return [
             DataSet(name, self.data.panels.get(name, self.settings.organisation))
@@ -313,7 +344,9 @@ class _Loader:
 
     def _company_rows(self) -> Mapping[str, Row]:
         rows: dict[str, Row] = {}
-        for row in self.tables.small(("data", "companies"), self.data.companies, ("symbol",)):
+        for row in self.tables.small(
+            ("data", "companies"), self.data.companies, ("symbol",)
+        ):
             if rows.setdefault(symbol := row.text("symbol"), row) is not row:
                 row.fail(f"{quoted(symbol)} appears twice. Use one row per company.")
         return rows
@@ -336,7 +369,9 @@ class _Loader:
 
     def _kpi(self, number: int, row: Row) -> Kpi:
         symbol = row.text("symbol")
-        brands = tuple(brand.strip() for brand in row.text("brands").split(",") if brand.strip())
+        brands = tuple(
+            brand.strip() for brand in row.text("brands").split(",") if brand.strip()
+        )
         return Kpi(
             id=number if not row.text("id") else row.whole("id"),
             name=row.required("name"),
@@ -362,15 +397,23 @@ class _Loader:
         for number, saved in enumerate(self.data.reports):
             key = ("data", "reports", number)
             if saved.id.casefold() in reports:
-                self.settings.fail((*key, "id"), f"two reports have the id {quoted(saved.id)}.")
-            panel = self._panel(saved.panel, partial(self.settings.fail, (*key, "panel")))
+                self.settings.fail(
+                    (*key, "id"), f"two reports have the id {quoted(saved.id)}."
+                )
+            panel = self._panel(
+                saved.panel, partial(self.settings.fail, (*key, "panel"))
+            )
             symbols = []
             for symbol in saved.symbols:
                 try:
                     symbols.append(reference.symbol(symbol))
                 except ValueError as error:
-                    self.settings.fail((*key, "symbols"), f"the symbol {quoted(symbol)} {error}")
-            reports[saved.id.casefold()] = Report(saved.id, saved.title, panel, tuple(symbols))
+                    self.settings.fail(
+                        (*key, "symbols"), f"the symbol {quoted(symbol)} {error}"
+                    )
+            reports[saved.id.casefold()] = Report(
+                saved.id, saved.title, panel, tuple(symbols)
+            )
         return list(reports.values())
 
     def _by_rule(self, symbol: str, end: str) -> tuple[Period, ...]:
@@ -430,11 +473,17 @@ def _period(row: Row, reported: date) -> Period:
         row.fail(f"{name} ends on {end}, before its start on {start}.")
     flag = row.flag("is_historical")
     return Period(
-        int(parts[2]), int(parts[1]), start, end, end <= reported if flag is None else flag
+        int(parts[2]),
+        int(parts[1]),
+        start,
+        end,
+        end <= reported if flag is None else flag,
     )
 
 
-def _in_order(settings: Settings, symbol: str, periods: list[Period]) -> tuple[Period, ...]:
+def _in_order(
+    settings: Settings, symbol: str, periods: list[Period]
+) -> tuple[Period, ...]:
     periods = sorted(periods, key=lambda period: (period.start, period.end))
     for period, after in itertools.pairwise(periods):
         if after.start <= period.end:

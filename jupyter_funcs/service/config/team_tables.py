@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.service.config.config_file import Key
-    from jupyter_funcs.service.config.settings import Calendar, Companies, Data, Kpis, Settings
+    from jupyter_funcs.service.config.settings import (
+        Calendar,
+        Companies,
+        Data,
+        Kpis,
+        Settings,
+    )
 
     SmallTable = Companies | Calendar | Kpis
 
@@ -65,9 +71,13 @@ class TeamTables(contextlib.ExitStack):
                 return self.parquet(section.parquet), section.parquet.name
             return self.table(section.table or ""), quoted(section.table)
         except TeamDataError as error:
-            self.settings.fail((*key, "parquet" if section.parquet else "table"), str(error))
+            self.settings.fail(
+                (*key, "parquet" if section.parquet else "table"), str(error)
+            )
 
-    def small(self, key: Key, section: SmallTable | None, required: Collection[str]) -> list[Row]:
+    def small(
+        self, key: Key, section: SmallTable | None, required: Collection[str]
+    ) -> list[Row]:
         if not section:
             return []
         if not section.csv:
@@ -85,13 +95,20 @@ class TeamTables(contextlib.ExitStack):
         mapped = section.mapped
         for use, column in mapped.items():
             if column not in names and (use in required or use in section.columns):
-                self.settings.fail((*key, "columns", use), f"{label} {no_column(column, names)}")
+                self.settings.fail(
+                    (*key, "columns", use), f"{label} {no_column(column, names)}"
+                )
         refuse = partial(self.settings.fail, key)
-        return [Row(f"{label}, {unit} {number}", row, mapped, refuse) for number, row in rows]
+        return [
+            Row(f"{label}, {unit} {number}", row, mapped, refuse)
+            for number, row in rows
+        ]
 
     def parquet(self, pattern: Path) -> OpenTable:
         """Open the Parquet files that a pattern matches."""
-        connection = EngineConnection(ibis.duckdb.connect(autoinstall_known_extensions=False))
+        connection = EngineConnection(
+            ibis.duckdb.connect(autoinstall_known_extensions=False)
+        )
         self.callback(connection.close)
         matching = sandbox.matching(connection.backend.con, str(pattern))
         if not matching and pattern.is_dir():
@@ -107,9 +124,13 @@ class TeamTables(contextlib.ExitStack):
             except (pa.ArrowException, OSError) as error:
                 raise TeamDataError(f"{file} is not a Parquet file.") from error
         try:
-            return OpenTable(connection.backend.read_parquet(matching), connection, files)
+            return OpenTable(
+                connection.backend.read_parquet(matching), connection, files
+            )
         except duckdb.Error as error:
-            raise TeamDataError(f"the files cannot be read: {self.reason(error)}.") from error
+            raise TeamDataError(
+                f"the files cannot be read: {self.reason(error)}."
+            ) from error
 
     def table(self, name: str) -> OpenTable:
         """Open a table of the engine by its name, ``name`` or ``schema.name``."""
@@ -163,7 +184,9 @@ def _csv_rows(path: Path) -> tuple[list[str], list[tuple[int, JsonObject]]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             reader = csv.DictReader(lines, strict=True)
-            return list(reader.fieldnames or []), [(reader.line_num, row) for row in reader]
+            return list(reader.fieldnames or []), [
+                (reader.line_num, row) for row in reader
+            ]
     except OSError as error:
         raise TeamDataError(f"{path} cannot be read: {error.strerror}.") from error
     except (UnicodeDecodeError, csv.Error) as error:
@@ -181,7 +204,8 @@ class Row(NamedTuple):
     def text(self, use: str) -> str:
         """Return a value as trimmed text, empty if it is absent."""
         value = self.values.get(self.columns[use])
-        if isinstance(value, float) and value.is_integer():  # of a column in which pandas had gaps
+        # Of a column in which pandas had gaps.
+        if isinstance(value, float) and value.is_integer():
             value = int(value)
         return "" if value is None or value != value else str(value).strip()  # noqa: PLR0124 - NaN
 
@@ -198,7 +222,9 @@ class Row(NamedTuple):
 
     def flag(self, use: str) -> bool | None:
         if self.text(use):
-            return self._parsed(use, lambda text: _FLAGS[text.casefold()], "true or false")
+            return self._parsed(
+                use, lambda text: _FLAGS[text.casefold()], "true or false"
+            )
         return None
 
     def _parsed(self, use: str, parse: Callable[[str], _T], wanted: str) -> _T:
@@ -206,7 +232,9 @@ class Row(NamedTuple):
         try:
             return parse(text)
         except (ValueError, KeyError):
-            self.fail(f"{quoted(self.columns[use])} must be {wanted}, not {quoted(text)}.")
+            self.fail(
+                f"{quoted(self.columns[use])} must be {wanted}, not {quoted(text)}."
+            )
 
     def fail(self, text: str) -> NoReturn:
         """Raise a `SetupError` about the row."""
@@ -222,5 +250,7 @@ def _day(text: str) -> date:
 
 def no_column(column: str, names: Collection[str]) -> str:
     """Return the message that a column is absent, with the nearest name and those that exist."""
-    some = quoted_list([*names][:_MAX_COLUMNS]) + (", …" if len(names) > _MAX_COLUMNS else "")
+    some = quoted_list([*names][:_MAX_COLUMNS]) + (
+        ", …" if len(names) > _MAX_COLUMNS else ""
+    )
     return f"has no column {quoted(column)}.{suggestion(column, names)} It has {some or 'none'}."

@@ -47,7 +47,10 @@ _SPARK_SETTINGS = {
     "spark.sql.variable.substitute": "false",
 }
 # The first comes with every import; the second repeats an error.
-_IGNORED_WARNINGS = ("PySpark does not yet fully support pandas", r"\[RETRIES_EXCEEDED\]")
+_IGNORED_WARNINGS = (
+    "PySpark does not yet fully support pandas",
+    r"\[RETRIES_EXCEEDED\]",
+)
 _SPARK_VIEW = "jupyter_funcs_card_spend"
 
 
@@ -66,7 +69,9 @@ class EngineURL:
     def __str__(self) -> str:
         """Return the URL without account and options; only the scheme if it can't be parsed."""
         plain = _PLAIN.fullmatch(self.url)
-        return quoted(f"{plain['scheme']}://{plain['place']}" if plain else f"{self.scheme}://…")
+        return quoted(
+            f"{plain['scheme']}://{plain['place']}" if plain else f"{self.scheme}://…"
+        )
 
     def reason(self, error: Exception) -> str:
         """Return the first line of an error, without the secrets of the URL."""
@@ -74,7 +79,9 @@ class EngineURL:
         details = _DETAILS.search(text)
         line = details[1] if details else text.partition("\n")[0]
         account = self.url.partition("://")[2].rpartition("@")[0]
-        options = [value for name, value in _OPTION.findall(self.url) if _SECRET.search(name)]
+        options = [
+            value for name, value in _OPTION.findall(self.url) if _SECRET.search(name)
+        ]
         for secret in (self.url, account, account.partition(":")[2], *options):
             for form in (secret, urllib.parse.unquote_plus(secret)):
                 if form:
@@ -132,7 +139,9 @@ class EngineConnection:
         *database, name = cards.table
         table = self.backend.table(name, database=tuple(database) or None).unbind()
         # A cast to the same type with nulls would keep ClickHouse from looking up rows by its index.
-        nullable = {name: kind.copy(nullable=True) for name, kind in table.schema().items()}
+        nullable = {
+            name: kind.copy(nullable=True) for name, kind in table.schema().items()
+        }
         return table.op().copy(schema=nullable).to_expr()
 
     def arrow(self, expression: ir.Table) -> pa.Table:
@@ -172,7 +181,9 @@ class SparkConnection(EngineConnection):
         PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True
 
         self._session = SparkSession.builder.remote(url).create()
-        self._session.client.set_retry_policies([DefaultPolicy(max_retries=_SPARK_RETRIES)])
+        self._session.client.set_retry_policies(
+            [DefaultPolicy(max_retries=_SPARK_RETRIES)]
+        )
         try:
             for name, value in _SPARK_SETTINGS.items():
                 self._session.conf.set(name, value)

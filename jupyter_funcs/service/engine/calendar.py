@@ -45,7 +45,9 @@ class Window(NamedTuple):
     compared_label: str
 
 
-def periods(fiscal_year_end: str, first: date, last: date, reported: date) -> tuple[Period, ...]:
+def periods(
+    fiscal_year_end: str, first: date, last: date, reported: date
+) -> tuple[Period, ...]:
     """Return the quarters that overlap `first` to `last`, and the next one; they are reported if over by `reported`."""
     quarters = (
         Period(year, number, start, after - _DAY, after - _DAY <= reported)
@@ -55,7 +57,9 @@ def periods(fiscal_year_end: str, first: date, last: date, reported: date) -> tu
         )
     )
     return tuple(
-        period for period in quarters if period.end >= first and period.start <= last + _QUARTER
+        period
+        for period in quarters
+        if period.end >= first and period.start <= last + _QUARTER
     )
 
 
@@ -73,14 +77,22 @@ def windows(  # noqa: PLR0913 - six facts decide the rows, none with a default
     running = _period_of(last, calendar)
     current = running
     if reported:
-        current = next((period for period in included if not period.is_historical), running)
+        current = next(
+            (period for period in included if not period.is_historical), running
+        )
 
     def window(period: Period, end: date, *, to_date: bool) -> Window:
         compared = period._replace(year=period.year - lookback).period_name
-        return Window(period.period_name, to_date, period.start, end, period == current, compared)
+        return Window(
+            period.period_name, to_date, period.start, end, period == current, compared
+        )
 
     # The running quarter has no full row, only one to date.
-    rows = [window(period, period.end, to_date=False) for period in included if period.end <= last]
+    rows = [
+        window(period, period.end, to_date=False)
+        for period in included
+        if period.end <= last
+    ]
     if to_date and running:
         passed = last - running.start
         rows += [
@@ -91,7 +103,9 @@ def windows(  # noqa: PLR0913 - six facts decide the rows, none with a default
 
 
 def _period_of(day: date, calendar: Sequence[Period]) -> Period | None:
-    return next((period for period in calendar if period.start <= day <= period.end), None)
+    return next(
+        (period for period in calendar if period.start <= day <= period.end), None
+    )
 
 
 def _by_months(last_month: int, year: int) -> list[date]:
@@ -105,7 +119,10 @@ def _by_months(last_month: int, year: int) -> list[date]:
 def _retail(year: int) -> list[date]:
     """Return quarters of 13 weeks; the last one has 14 in a year of 53 weeks."""
     start = _retail_year_end(year - 1) + _DAY
-    return [*(start + number * _QUARTER for number in range(4)), _retail_year_end(year) + _DAY]
+    return [
+        *(start + number * _QUARTER for number in range(4)),
+        _retail_year_end(year) + _DAY,
+    ]
 
 
 def _retail_year_end(year: int) -> date:
@@ -117,6 +134,9 @@ def _retail_year_end(year: int) -> date:
 _MONTHS = "January February March April May June July August September October November December"
 # By the end of the fiscal year: the first days of the quarters of a year, and of the next year.
 FISCAL_YEAR_ENDS: dict[str, Callable[[int], list[date]]] = {
-    **{name: partial(_by_months, month) for month, name in enumerate(_MONTHS.split(), 1)},
+    **{
+        name: partial(_by_months, month)
+        for month, name in enumerate(_MONTHS.split(), 1)
+    },
     "Saturday nearest 31 January": _retail,
 }

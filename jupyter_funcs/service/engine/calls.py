@@ -91,7 +91,9 @@ def check_size(rows: int, columns: int) -> None:
 def check_bytes(size: int) -> None:
     """Raise `MemoryLimitError` for a result, or a part of it, that is larger than a reply may be."""
     if size > MOST_BYTES:
-        raise MemoryLimitError(f"The result is larger than {MOST_BYTES} bytes. Ask for less.")
+        raise MemoryLimitError(
+            f"The result is larger than {MOST_BYTES} bytes. Ask for less."
+        )
 
 
 def type_of(value: Any) -> str:
@@ -153,7 +155,9 @@ class Query:
             if isinstance(value, tuple):
                 padded = _padded(value)
                 values |= {f"{name}_{at}": item for at, item in enumerate(padded)}
-                types.append((name, type_of(padded[0]) if padded else "string", len(padded)))
+                types.append(
+                    (name, type_of(padded[0]) if padded else "string", len(padded))
+                )
             else:
                 values[name] = value
                 types.append((name, type_of(value), None))
@@ -162,7 +166,9 @@ class Query:
     @property
     def key(self) -> str:
         """What determines its SQL, as the key of `ready`: SQL that was compiled beforehand."""
-        return json.dumps([self.build.__name__, self.shape, self.bound()[1], sorted(self.tables)])
+        return json.dumps(
+            [self.build.__name__, self.shape, self.bound()[1], sorted(self.tables)]
+        )
 
     def expression(
         self,
@@ -191,5 +197,7 @@ class Query:
             for name, value in self.values.items()
         }
         return self.build(
-            lambda name: own(name) if name in self.tables else table(name), values, *self.shape
+            lambda name: own(name) if name in self.tables else table(name),
+            values,
+            *self.shape,
         )

@@ -85,7 +85,10 @@ class EngineData:
 
     def engine(self, reference: Reference) -> DuckDBEngine:
         opened = DuckDBEngine(
-            reference, lambda: self.cards, database=self.database, memory_limit=f"{self.memory}B"
+            reference,
+            lambda: self.cards,
+            database=self.database,
+            memory_limit=f"{self.memory}B",
         )
         if self.cards:
             opened.open()
@@ -130,7 +133,10 @@ class DuckDBEngine:
         # to a database beside it.
         if cards:
             cards = cards._replace(files=tuple(map(os.path.abspath, cards.files)))
-            readable += [Path(f"{_WILDCARDS.split(pattern)[0]}.").parent for pattern in cards.files]
+            readable += [
+                Path(f"{_WILDCARDS.split(pattern)[0]}.").parent
+                for pattern in cards.files
+            ]
         database = self.database and self.database.absolute()
         if database:
             readable.append(database.parent)
@@ -148,7 +154,11 @@ class DuckDBEngine:
     def table(self, name: str, check: Check = lambda: None) -> ir.Table:
         import ibis
 
-        schema = self._loaded_cards(check).schema if name == "cards" else tables.SCHEMAS[name]
+        schema = (
+            self._loaded_cards(check).schema
+            if name == "cards"
+            else tables.SCHEMAS[name]
+        )
         return ibis.table(schema, name=name)
 
     def prepared(self, query: Query, check: Check) -> Statement | None:
@@ -156,7 +166,8 @@ class DuckDBEngine:
         ready = query.ready()
         statement = ready.get(query.key) if ready else None
         if not statement or (
-            statement["reads_cards"] and self._loaded_cards(check).schema != tables.CARDS
+            statement["reads_cards"]
+            and self._loaded_cards(check).schema != tables.CARDS
         ):
             return None
         return Statement(
@@ -214,7 +225,10 @@ class DuckDBEngine:
             if not self._loading:
                 self._loading = Future()
                 threading.Thread(
-                    target=self._load, args=(self._loading,), name="load card spend", daemon=True
+                    target=self._load,
+                    args=(self._loading,),
+                    name="load card spend",
+                    daemon=True,
                 ).start()
             loading = self._loading
         while not wait([loading], _POLL_SECONDS).done:
@@ -287,11 +301,15 @@ class DuckDBCall:
             if any(
                 "TIMESTAMP WITH TIME ZONE" in kind for kind in kinds
             ):  # as objects of DuckDB's, these need pytz
-                return self._table(cursor).cast(schema).to_pylist(maps_as_pydicts="strict")
+                return (
+                    self._table(cursor).cast(schema).to_pylist(maps_as_pydicts="strict")
+                )
             if or_table and _PLAIN.issuperset(kinds):
                 return self._table(cursor).rename_columns(names)
             return self._rows(
-                cursor, names, [at for at, kind in enumerate(kinds) if _ANY_LENGTH.search(kind)]
+                cursor,
+                names,
+                [at for at, kind in enumerate(kinds) if _ANY_LENGTH.search(kind)],
             )
 
     def _rows(
@@ -305,7 +323,8 @@ class DuckDBCall:
             rows += [dict(zip(names, row, strict=True)) for row in batch]
             values = (row[at] for at in texts for row in batch)
             size += sum(
-                len(value if isinstance(value, str | bytes) else str(value)) for value in values
+                len(value if isinstance(value, str | bytes) else str(value))
+                for value in values
             )
             check_size(len(rows), len(names))
             check_bytes(size)
@@ -378,7 +397,9 @@ class DuckDBCall:
 
     def cancel(self) -> None:
         self.cancelled = True
-        threading.Thread(target=self._stop, name="interrupt a query", daemon=True).start()
+        threading.Thread(
+            target=self._stop, name="interrupt a query", daemon=True
+        ).start()
 
     def _stop(self) -> None:
         while True:
@@ -429,9 +450,10 @@ def remove(folder: Path) -> None:
     """Remove a folder, whatever is in it."""
     with suppress(RecursionError):
         shutil.rmtree(folder, ignore_errors=True)
-    if folder.exists() and sys.platform != "win32":  # what is too deep for Python, or can't be read
-        command = 'chmod -R u+rwx "$0"; rm -rf "$0"'
-        subprocess.run(["/bin/sh", "-c", command, folder], stderr=subprocess.DEVNULL, check=False)  # noqa: S603 - our own
+    # What is too deep for Python, or can't be read.
+    if folder.exists() and sys.platform != "win32":
+        command = ["/bin/sh", "-c", 'chmod -R u+rwx "$0"; rm -rf "$0"', str(folder)]
+        subprocess.run(command, stderr=subprocess.DEVNULL, check=False)  # noqa: S603 - our own
 
 
 def _end(path: Path, opened: int | None) -> None:

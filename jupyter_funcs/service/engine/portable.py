@@ -22,9 +22,14 @@ MOST_LITERAL_ROWS = 500
 """The most rows of a table in memory that become literals; the backend loads a larger one into a temporary table."""
 
 
-def portable(expression: ir.Expr, reference: Reference, backend: Any = None) -> ir.Table:
+def portable(
+    expression: ir.Expr, reference: Reference, backend: Any = None
+) -> ir.Table:
     """Return an expression that every engine executes alike, and one with ibis's `backend` without much reading."""
-    named = {ibis.table(schema, name=name).op(): name for name, schema in tables.SCHEMAS.items()}
+    named = {
+        ibis.table(schema, name=name).op(): name
+        for name, schema in tables.SCHEMAS.items()
+    }
     node = expression.as_table().op()
     node = node.replace(
         {
@@ -73,7 +78,9 @@ def _counted_rows(table: ops.InMemoryTable) -> ir.Table:
             return counted.row.cases(*cells, else_=rest)
         return rest
 
-    return counted.select(**{name: column(name, kind) for name, kind in table.schema.items()})
+    return counted.select(
+        **{name: column(name, kind) for name, kind in table.schema.items()}
+    )
 
 
 def _literal(value: Any, kind: Any) -> ir.Value:
@@ -86,7 +93,9 @@ def _literal_rows(table: ops.InMemoryTable) -> ir.Table:
     """Return a table in memory as a union of literal rows; ibis would create a temporary table and leave it behind."""
 
     def row(values: Values) -> ir.Table:
-        cells = {name: _literal(values[name], kind) for name, kind in table.schema.items()}
+        cells = {
+            name: _literal(values[name], kind) for name, kind in table.schema.items()
+        }
         return ops.DummyTable(cells).to_expr()
 
     rows = _arrow(table).to_pylist()
@@ -111,12 +120,21 @@ def use_doubles(node: ops.Node, changed: Values | None) -> ops.Node:
         if (left, right) == node.args:
             return node
         return type(node)(left, right)
-    if isinstance(node, ops.Mean | ops.StandardDev | ops.Variance) and node.arg.dtype.is_integer():
+    if (
+        isinstance(node, ops.Mean | ops.StandardDev | ops.Variance)
+        and node.arg.dtype.is_integer()
+    ):
         return node.copy(arg=ops.Cast(node.arg, to="float64"))
     return node
 
 
 def _double(value: ops.Value) -> ops.Value:
-    if isinstance(value, ops.Literal) and value.dtype.is_floating() and math.isfinite(value.value):
-        return ops.Cast(ops.Literal(repr(float(value.value)), dtype="string"), to=value.dtype)
+    if (
+        isinstance(value, ops.Literal)
+        and value.dtype.is_floating()
+        and math.isfinite(value.value)
+    ):
+        return ops.Cast(
+            ops.Literal(repr(float(value.value)), dtype="string"), to=value.dtype
+        )
     return value

@@ -17,9 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import quoted
-from jupyter_funcs.service.engine.backends import SPARK_CONNECT, EngineConnection, EngineURL
+from jupyter_funcs.service.engine.backends import (
+    SPARK_CONNECT,
+    EngineConnection,
+    EngineURL,
+)
 from jupyter_funcs.service.engine.calls import Compiled, Query, check_bytes, check_size
-from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine, EngineData
+from jupyter_funcs.service.engine.duckdb_engine import (
+    DuckDBCall,
+    DuckDBEngine,
+    EngineData,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -104,13 +112,17 @@ class ConnectionPool:
 class QueryShape:
     """What queries have in common that differ in their texts only: SQL, compiled for the first of them."""
 
-    def __init__(self, query: Query, texts: Mapping[str, Any], engine: RemoteEngine) -> None:
+    def __init__(
+        self, query: Query, texts: Mapping[str, Any], engine: RemoteEngine
+    ) -> None:
         import ibis
 
         values, _ = query.bound()
 
         def bound(name: str, kind: str) -> ir.Value:
-            return ibis.literal(f"{_MARK}{name}" if name in texts else values[name], kind)
+            return ibis.literal(
+                f"{_MARK}{name}" if name in texts else values[name], kind
+            )
 
         expression = query.expression(engine.table, bound=bound)
         self.reads_cards = engine.reads_cards(expression)
@@ -118,7 +130,10 @@ class QueryShape:
         self._sql = ""
 
     def run(
-        self, reference: Reference, texts: Mapping[str, str], connection: EngineConnection
+        self,
+        reference: Reference,
+        texts: Mapping[str, str],
+        connection: EngineConnection,
     ) -> pa.Table:
         import sqlglot.expressions as sge
 
@@ -129,18 +144,24 @@ class QueryShape:
             self._sql = backend.compile(portable(self._expression, reference, backend))
         sql = self._sql
         for name, text in texts.items():
-            sql = sql.replace(f"'{_MARK}{name}'", sge.convert(text).sql(backend.dialect))
+            sql = sql.replace(
+                f"'{_MARK}{name}'", sge.convert(text).sql(backend.dialect)
+            )
         return connection.run(sql, self._expression.schema())
 
 
 class RemoteEngine(DuckDBEngine):
     """Runs queries over card spend on another engine, and all others on DuckDB."""
 
-    def __init__(self, url: str, reference: Reference, cards: Callable[[], Cards]) -> None:
+    def __init__(
+        self, url: str, reference: Reference, cards: Callable[[], Cards]
+    ) -> None:
         super().__init__(reference, cards)
         self.connections = ConnectionPool(self._connect)
         self._address = EngineURL(url)
-        self.dialect = "pyspark" if self._address.scheme == SPARK_CONNECT else self._address.scheme
+        self.dialect = (
+            "pyspark" if self._address.scheme == SPARK_CONNECT else self._address.scheme
+        )
         self._cards: tuple[ir.Table, ir.Table] | None = None
         self._shapes: dict[Hashable, QueryShape] = {}
 
@@ -182,7 +203,9 @@ class RemoteEngine(DuckDBEngine):
     def compiled(self, query: Query) -> Run | None:
         """Return what runs a query on the other engine; `None` if it reads no card spend."""
         values, types = query.bound()
-        texts = {name: value for name, value in values.items() if isinstance(value, str)}
+        texts = {
+            name: value for name, value in values.items() if isinstance(value, str)
+        }
         others = [item for item in values.items() if item[0] not in texts]
         own = [
             tuple(column)
@@ -200,7 +223,11 @@ class RemoteEngine(DuckDBEngine):
 
     def card_spend(self) -> tuple[ir.Table, ir.Table]:
         """Return card spend as stored, and mapped to our columns."""
-        with self.connections.borrow() if self._cards is None else contextlib.nullcontext():
+        with (
+            self.connections.borrow()
+            if self._cards is None
+            else contextlib.nullcontext()
+        ):
             assert self._cards
             return self._cards
 
@@ -273,7 +300,9 @@ class RemoteEngineCall(DuckDBCall):
                 self.check_cancelled()
         except SetupError as error:  # from opening a connection; callers can't fix it
             self.check_cancelled()
-            raise ConnectionError("The engine doesn't answer. Try again in a moment.") from error
+            raise ConnectionError(
+                "The engine doesn't answer. Try again in a moment."
+            ) from error
         check_size(table.num_rows, table.num_columns)
         check_bytes(table.nbytes)
         return table

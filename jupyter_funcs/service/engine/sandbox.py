@@ -73,7 +73,9 @@ def open_database(  # noqa: PLR0913 - what a database depends on
     return con
 
 
-def _limit_memory(con: duckdb.DuckDBPyConnection, limit: str | None, processes: int) -> None:
+def _limit_memory(
+    con: duckdb.DuckDBPyConnection, limit: str | None, processes: int
+) -> None:
     # DuckDB's default is 80 % of the memory; ours is 50 %.
     limit = limit or f"{memory_limit(con) * 5 // 8}B"
     try:
@@ -135,7 +137,9 @@ def matching(con: duckdb.DuckDBPyConnection, pattern: str) -> list[str]:
     """Return the files that match a path with wildcards, sorted, exactly as a query finds them."""
     return [
         file
-        for (file,) in con.execute("SELECT file FROM glob(?) ORDER BY file", [pattern]).fetchall()
+        for (file,) in con.execute(
+            "SELECT file FROM glob(?) ORDER BY file", [pattern]
+        ).fetchall()
     ]
 
 
@@ -152,7 +156,11 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards) -> list[str]:
     try:
         if files:
             con.execute(f"CREATE VIEW {_FILES} AS FROM read_parquet({_literal(files)})")
-        place = (OWN, *("main", *cards.table)[-2:]) if cards.table else ("memory", "main", _FILES)
+        place = (
+            (OWN, *("main", *cards.table)[-2:])
+            if cards.table
+            else ("memory", "main", _FILES)
+        )
         columns = con.execute(f"DESCRIBE FROM {_name(*place)}").fetchall()
         stored = [(column, kind) for column, kind, *_ in columns]
         if stored == _AS_STORED and cards == tables.Cards.parquet(Path())._replace(
@@ -165,16 +173,23 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards) -> list[str]:
             from jupyter_funcs.service.engine.statements import Compiler
 
             compiler = Compiler()
-            types = {column: compiler.type_mapper.from_string(kind) for column, kind in stored}
+            types = {
+                column: compiler.type_mapper.from_string(kind)
+                for column, kind in stored
+            }
             catalog, database, table = place
             query = compiler.sql(
-                cards.mapped(ibis.table(types, name=table, database=database, catalog=catalog))
+                cards.mapped(
+                    ibis.table(types, name=table, database=database, catalog=catalog)
+                )
             )
         # Not created by ibis, whose temporary view other cursors don't see.
         con.execute(f"CREATE VIEW cards AS {query}")
     except duckdb.Error as error:
         where = ", ".join(cards.files) or ".".join(cards.table)
-        raise SetupError(f"Card spend cannot be read from {where}: {first_line(error)}.") from error
+        raise SetupError(
+            f"Card spend cannot be read from {where}: {first_line(error)}."
+        ) from error
     return files
 
 

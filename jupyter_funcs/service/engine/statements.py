@@ -116,7 +116,13 @@ _FUNCTION_NAMES = frozenset(_FUNCTIONS.split())
 _ALL_FUNCTION_NAMES = _FUNCTION_NAMES.union(_OTHER_FUNCTIONS.split())
 _TABLE_FUNCTIONS = {"generate_series", "range", "unnest"}
 _ALL_TABLE_FUNCTIONS = {*_TABLE_FUNCTIONS, "explode", "exploding_generate_series"}
-_STARTS = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.VALUES, TokenType.L_PAREN}
+_STARTS = {
+    TokenType.SELECT,
+    TokenType.WITH,
+    TokenType.FROM,
+    TokenType.VALUES,
+    TokenType.L_PAREN,
+}
 # What is written in SQL without quotes: words, numbers and the bound of a window.
 _WORD = re.compile(r"(?ai)\w*|\d[\w.]*(e[+-]?\d+)?|CURRENT ROW")
 # DuckDB ignores the case of these letters only.
@@ -161,7 +167,12 @@ class AsWrittenGenerator(DuckDB.Generator):  # type: ignore[misc] # as above
             return f"{self.sql(expression.this).removesuffix(')')} IGNORE NULLS)"
         return super().ignorenulls_sql(expression)
 
-    def lambda_sql(self, expression: _Node, arrow_sep: str = "->", wrap: bool = True) -> Any:  # noqa: FBT001, FBT002 - the base's
+    def lambda_sql(
+        self,
+        expression: _Node,
+        arrow_sep: str = "->",
+        wrap: bool = True,  # noqa: FBT001, FBT002 - the base's
+    ) -> Any:
         """Write ``lambda x: …``; DuckDB 2 refuses ``x -> …``."""
         expression.set("colon", value=True)
         return super().lambda_sql(expression, arrow_sep, wrap)
@@ -241,17 +252,23 @@ def _own(query: str) -> _Node:
 def checked_elsewhere(sql: str, table: ir.Table, compiler: Any) -> str:
     """Like `checked`, for SQL in the dialect of an engine's `compiler` that may only read one table."""
     dialect = compiler.dialect()
-    names = {_name(node, dialect) for node in compiler.to_sqlglot(table).find_all(sge.Table)}
+    names = {
+        _name(node, dialect) for node in compiler.to_sqlglot(table).find_all(sge.Table)
+    }
     began = time.thread_time()
     sql = checked(sql, names, dialect)
     # ibis does so again in the service, where nothing ends it.
     sqlglot.transpile(sql, read=compiler.dialect, write=compiler.dialect)
     if time.thread_time() - began > _MOST_READING_SECONDS:
-        raise ValueError("Reading the SQL takes too long. Use fewer brackets inside of brackets.")
+        raise ValueError(
+            "Reading the SQL takes too long. Use fewer brackets inside of brackets."
+        )
     return sql
 
 
-def checked(sql: str, tables: Collection[tuple[str, ...]], dialect: Any = _DUCKDB) -> str:
+def checked(
+    sql: str, tables: Collection[tuple[str, ...]], dialect: Any = _DUCKDB
+) -> str:
     """
     Return a query in the form in which it may run; raises `ValueError` if it does more than read.
 
@@ -290,7 +307,9 @@ def _named_errors(dialect: Any = _DUCKDB) -> Iterator[None]:
     try:
         yield
     except RecursionError:
-        raise ValueError("The query is nested too deeply. Split it into parts with WITH.") from None
+        raise ValueError(
+            "The query is nested too deeply. Split it into parts with WITH."
+        ) from None
     except SqlglotError as error:
         [first, *_] = getattr(error, "errors", None) or [{}]
         place = (
@@ -299,7 +318,9 @@ def _named_errors(dialect: Any = _DUCKDB) -> Iterator[None]:
             else f": {str(error).splitlines()[0]}"
         )
         engine = "DuckDB" if dialect is _DUCKDB else type(dialect).__name__
-        raise ValueError(f"The SQL can't be read{place}.\nUse a SELECT of {engine}.") from None
+        raise ValueError(
+            f"The SQL can't be read{place}.\nUse a SELECT of {engine}."
+        ) from None
 
 
 def _parsed(sql: str, dialect: Any = _DUCKDB) -> _Node:
@@ -314,7 +335,9 @@ def _parsed(sql: str, dialect: Any = _DUCKDB) -> _Node:
         raise ValueError(f"A query may only read. Use one SELECT, not {start}.")
     trees = [tree for tree in dialect.parser().parse(tokens, sql) if tree is not None]
     if len(trees) != 1 or not isinstance(trees[0], sge.Query | sge.Values):
-        raise ValueError("A query may only read. Use one SELECT, and no other statement.")
+        raise ValueError(
+            "A query may only read. Use one SELECT, and no other statement."
+        )
     [tree] = trees
     if isinstance(tree, sge.Query):
         return tree
@@ -337,13 +360,17 @@ def _check(tree: _Node, tables: Collection[tuple[str, ...]], dialect: Any) -> No
         for with_ in filter(_is_with, children):
             for part in with_.iter_expressions():
                 waiting.append((part, queries))
-                alias = dialect.normalize_identifier(part.args["alias"].this.copy()).name
+                alias = dialect.normalize_identifier(
+                    part.args["alias"].this.copy()
+                ).name
                 if with_.recursive and _is_recursion(part.this):
                     itself[id(part.this.expression)] = alias
                 # Not ClickHouse's WITH (SELECT 1) AS x, whose name is that of a value.
                 if not part.args.get("scalar"):
                     queries = (alias, queries)
-        waiting += [(child, queries) for child in itertools.filterfalse(_is_with, children)]
+        waiting += [
+            (child, queries) for child in itertools.filterfalse(_is_with, children)
+        ]
 
 
 def _is_with(node: _Node) -> bool:
@@ -406,7 +433,9 @@ def _check_kind(node: _Node, functions: frozenset[str]) -> None:
     called = _called(node)
     is_operator = isinstance(node, sge.Binary | sge.Unary) and not called
     is_allowed = (
-        is_operator or type(node).__name__ in _NODE_NAMES or not functions.isdisjoint(called)
+        is_operator
+        or type(node).__name__ in _NODE_NAMES
+        or not functions.isdisjoint(called)
     )
     if called and not is_allowed:
         raise ValueError(
@@ -418,7 +447,9 @@ def _check_kind(node: _Node, functions: frozenset[str]) -> None:
     if isinstance(node, sge.Query):
         odd += filter(node.args.get, ("settings", "format"))
     if odd:
-        raise ValueError(f"A query may only read. Use one SELECT, without {odd[0].upper()}.")
+        raise ValueError(
+            f"A query may only read. Use one SELECT, without {odd[0].upper()}."
+        )
 
 
 def _unquoted(node: _Node, *, names_too: bool) -> Iterator[str]:
@@ -453,11 +484,15 @@ class Statements:
         self._names = names
         self._known: dict[tuple[Hashable, ...], tuple[str, pa.Schema]] = {}
 
-    def compile(self, result: Executable, table: Callable[[str], ir.Table]) -> Statement:
+    def compile(
+        self, result: Executable, table: Callable[[str], ir.Table]
+    ) -> Statement:
         """Compile an expression or a query; `table` looks up the tables by name. Compiled SQL is only checked."""
         if isinstance(result, Compiled):
             return Statement(
-                self._checked(result.sql, result.tables), result.schema, tables=result.tables
+                self._checked(result.sql, result.tables),
+                result.schema,
+                tables=result.tables,
             )
         if not isinstance(result, Query):
             expression = result.as_table()
@@ -469,7 +504,8 @@ class Statements:
             return Statement(sql, expression.schema().to_pyarrow(), tables=memory)
         values, types = result.bound()
         schemas = {
-            name: ibis.Schema.from_pyarrow(own.schema) for name, own in result.tables.items()
+            name: ibis.Schema.from_pyarrow(own.schema)
+            for name, own in result.tables.items()
         }
         key = (result.build, result.shape, types, *schemas.items())
         if (compiled := self._known.get(key)) is None:

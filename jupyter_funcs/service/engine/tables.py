@@ -50,7 +50,9 @@ SCHEMAS = {
     "companies": dict.fromkeys(
         ("Symbol", "InstrumentName", "Sector", "Industry", "FiscalYearEnd"), "string"
     ),
-    "kpis": {"KpiId": "int64"} | dict.fromkeys(_KPI_TEXTS, "string") | {"IsPrimary": "boolean"},
+    "kpis": {"KpiId": "int64"}
+    | dict.fromkeys(_KPI_TEXTS, "string")
+    | {"IsPrimary": "boolean"},
 }
 """The columns of each table of `Reference`, in the order of its fields, named as the listing functions return them."""
 
@@ -143,13 +145,18 @@ class Reference:
     @cached_property
     def _names(self) -> dict[str, dict[str, str]]:
         kinds = ("panels", "companies", "brands")  # whose items begin with their names
-        return {kind: _by_spelling(item[0] for item in getattr(self, kind)) for kind in kinds}
+        return {
+            kind: _by_spelling(item[0] for item in getattr(self, kind))
+            for kind in kinds
+        }
 
     @cached_property
     def _tickers(self) -> Messages:
         symbols: Messages = {}
         for company in self.companies:
-            symbols.setdefault(_folded(company.symbol.split()[0]), []).append(company.symbol)
+            symbols.setdefault(_folded(company.symbol.split()[0]), []).append(
+                company.symbol
+            )
         return symbols
 
     @cached_property
@@ -171,7 +178,9 @@ class Reference:
         if not by_ticker or _folded(text) in symbols:
             return _match(text, symbols)
         if len(by_ticker) > 1:
-            raise ValueError(f"is the ticker of {quoted_list(by_ticker)}; use one of these.")
+            raise ValueError(
+                f"is the ticker of {quoted_list(by_ticker)}; use one of these."
+            )
         return by_ticker[0]
 
     def owner(self, brand: str) -> str:
@@ -183,7 +192,9 @@ class Reference:
 
     def fiscal_year_end(self, symbol: str) -> str:
         return next(
-            company.fiscal_year_end for company in self.companies if company.symbol == symbol
+            company.fiscal_year_end
+            for company in self.companies
+            if company.symbol == symbol
         )
 
     def calendar(self, symbols: Sequence[str]) -> list[Period]:
@@ -193,7 +204,8 @@ class Reference:
             for period in self.calendars[symbol]:
                 by_name.setdefault(period.period_name, []).append(period)
         if any(
-            len({(period.start, period.end) for period in same}) > 1 for same in by_name.values()
+            len({(period.start, period.end) for period in same}) > 1
+            for same in by_name.values()
         ):
             raise ValueError("different fiscal calendars")
         return [
@@ -251,11 +263,15 @@ class Cards(NamedTuple):
     @classmethod
     def parquet(cls, path: Path) -> Cards:
         """Return card spend in a Parquet file with the columns of `CARDS`."""
-        return cls(schema=CARDS, columns={name: name for name in CARDS}, files=(str(path),))
+        return cls(
+            schema=CARDS, columns={name: name for name in CARDS}, files=(str(path),)
+        )
 
     def mapped(self, source: ir.Table) -> ir.Table:
         """Map the columns of the source table to those of `schema`."""
-        return source.select(**{name: self._column(source, name) for name in self.schema})
+        return source.select(
+            **{name: self._column(source, name) for name in self.schema}
+        )
 
     def _column(self, source: ir.Table, name: str) -> ir.Value:
         import ibis
@@ -276,7 +292,9 @@ def _cents(spend: ir.NumericColumn, unit: str) -> ir.NumericColumn:
     kind = spend.type()
     factor, places = (100, 2) if unit == "units" else (1, 0)
     is_money = (
-        kind.is_decimal() and (kind.precision or 0) <= _MOST_DIGITS and (kind.scale or 0) <= places
+        kind.is_decimal()
+        and (kind.precision or 0) <= _MOST_DIGITS
+        and (kind.scale or 0) <= places
     )
     if kind.is_integer() or is_money:
         return spend * factor if factor > 1 else spend

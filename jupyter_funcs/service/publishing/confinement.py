@@ -105,7 +105,10 @@ _NEW_NAMESPACES = 0x7E020000
 # The kinds of ioctl that change no file: those of terminals and of sockets.
 _HARMLESS = 0x5400, 0x8900
 # The limits of control groups and their counts of events, each of their first or their second version.
-_LIMITS = {"pids": ("pids.max", "pids.max"), "memory": ("memory.limit_in_bytes", "memory.max")}
+_LIMITS = {
+    "pids": ("pids.max", "pids.max"),
+    "memory": ("memory.limit_in_bytes", "memory.max"),
+}
 _COUNTS = ("memory.oom_control", "memory.events")
 _CREATE_RULESET = 444
 _ADD_RULE = 445
@@ -188,7 +191,9 @@ def remove_old_groups() -> None:
 
 def can_confine() -> bool:
     """Tell whether the system can keep a worker from the files of its account."""
-    return sys.platform == "linux" and bool(_libc().syscall(_CREATE_RULESET, None, 0, 1) > 0)
+    return sys.platform == "linux" and bool(
+        _libc().syscall(_CREATE_RULESET, None, 0, 1) > 0
+    )
 
 
 def can_separate() -> bool:
@@ -197,7 +202,8 @@ def can_separate() -> bool:
         return False
     user = ["--user"] if os.getuid() else []
     command = [unshare, "--mount", "--ipc", *user, "true"]
-    return subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0  # noqa: S603 - no input
+    ended = subprocess.run(command, stderr=subprocess.DEVNULL, check=False)  # noqa: S603 - no input
+    return ended.returncode == 0
 
 
 def can_limit_system_calls() -> bool:
@@ -223,7 +229,8 @@ def can_limit(controller: str) -> bool:
 def control_group(controller: str, pid: int) -> Path:
     """Return the control group that limits the ``pids`` or the ``memory`` of a worker; it may not exist."""
     groups = dict(
-        line.split(":", 2)[1:] for line in Path("/proc/self/cgroup").read_text().splitlines()
+        line.split(":", 2)[1:]
+        for line in Path("/proc/self/cgroup").read_text().splitlines()
     )
     if controller not in groups:
         controller = ""  # of the second version
@@ -287,7 +294,8 @@ def join(namespaces: Sequence[int], folder: Path) -> None:
         os.close(descriptor)
     if namespaces:
         _drop_rights(libc)
-        libc.prctl(_SET_DUMPABLE, 1, 0, 0, 0)  # as after exec, so that it can read its own /proc
+        # As after exec, so that it can read its own /proc.
+        libc.prctl(_SET_DUMPABLE, 1, 0, 0, 0)
     os.chdir(folder)
 
 
@@ -330,7 +338,9 @@ def confine(setup: WorkerSetup, *, is_separate: bool) -> None:
         _limit_system_calls(libc, may_change_files=is_separate, may_join=setup.forks)
 
 
-def _limit_system_calls(libc: ctypes.CDLL, *, may_change_files: bool, may_join: bool) -> None:
+def _limit_system_calls(
+    libc: ctypes.CDLL, *, may_change_files: bool, may_join: bool
+) -> None:
     """Refuse what would reach beyond this process: with a limit of its processor time, it could end the service."""
     numbers = _SYSTEM_CALLS.get(os.uname().machine)
     if not numbers:
@@ -357,7 +367,11 @@ def _limit_system_calls(libc: ctypes.CDLL, *, may_change_files: bool, may_join: 
     for ranges, end in groups:
         for text in ranges.split():
             first, _, last = text.partition("-")
-            code += [(0x35, 2, 0, int(last or first) + 1), (0x35, 0, 1, int(first)), end]
+            code += [
+                (0x35, 2, 0, int(last or first) + 1),
+                (0x35, 0, 1, int(first)),
+                end,
+            ]
 
     # Each of these only with 0 as the argument that says for whom.
     for text in numbers.for_others.split():
@@ -381,13 +395,24 @@ def _limit_system_calls(libc: ctypes.CDLL, *, may_change_files: bool, may_join: 
 
     # By their kind, which is the second byte of the command.
     if not may_change_files:
-        code += [number, (0x15, 0, 5, numbers.ioctl), (0x20, 0, 0, 24), (0x54, 0, 0, 0xFF00)]
+        code += [
+            number,
+            (0x15, 0, 5, numbers.ioctl),
+            (0x20, 0, 0, 24),
+            (0x54, 0, 0, 0xFF00),
+        ]
         code += [(0x15, 2, 0, _HARMLESS[0]), (0x15, 1, 0, _HARMLESS[1]), refuse]
 
     program = ctypes.create_string_buffer(
         b"".join(struct.pack("HBBI", *step) for step in [*code, allow])
     )
-    libc.prctl(_SET_SECCOMP, 2, struct.pack("HP", len(code) + 1, ctypes.addressof(program)), 0, 0)
+    libc.prctl(
+        _SET_SECCOMP,
+        2,
+        struct.pack("HP", len(code) + 1, ctypes.addressof(program)),
+        0,
+        0,
+    )
 
 
 def _have_own_namespaces(
@@ -406,19 +431,28 @@ def _have_own_namespaces(
             raise OSError(ctypes.get_errno(), "namespaces can't be had")
 
     def mount(
-        source: str | Path, place: str | Path, kind: bytes | None, flags: int, options: str = ""
+        source: str | Path,
+        place: str | Path,
+        kind: bytes | None,
+        flags: int,
+        options: str = "",
     ) -> None:
         paths = map(os.fsencode, (source, place))
         check(libc.mount(*paths, kind, flags, options.encode()))
 
     check(libc.unshare(_NEW_MOUNTS | _NEW_IPC | (_NEW_USERS if of_user else 0)))
     maps = (
-        {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"}
+        {
+            "setgroups": "deny",
+            "uid_map": f"{user} {user} 1",
+            "gid_map": f"{group} {group} 1",
+        }
         if of_user
         else {}
     )
     for name, text in maps.items():
-        file = os.open(f"self/{name}", os.O_WRONLY, dir_fd=proc)  # a path may be read-only
+        # A path may be read-only.
+        file = os.open(f"self/{name}", os.O_WRONLY, dir_fd=proc)
         os.write(file, text.encode())
         os.close(file)
 
@@ -440,7 +474,12 @@ def _have_own_namespaces(
     ):
         check(
             libc.syscall(
-                _SET_MOUNT_ATTRIBUTES, -1, top, flags, struct.pack("QQQQ", *attributes, 0, 0), 32
+                _SET_MOUNT_ATTRIBUTES,
+                -1,
+                top,
+                flags,
+                struct.pack("QQQQ", *attributes, 0, 0),
+                32,
             )
         )
 
@@ -466,10 +505,14 @@ def _mount_devices(mount: Callable[..., None], folder: Path) -> None:
     folder.rmdir()
 
 
-def _restrict_files(libc: ctypes.CDLL, setup: WorkerSetup, *, is_separate: bool) -> None:
+def _restrict_files(
+    libc: ctypes.CDLL, setup: WorkerSetup, *, is_separate: bool
+) -> None:
     version = libc.syscall(_CREATE_RULESET, None, 0, 1)
     everything = (1 << 12 + min(version, 3)) - 1
-    head = struct.pack("QQQ", everything, 0, _ALL_SCOPES if version >= _FIRST_WITH_SCOPES else 0)
+    head = struct.pack(
+        "QQQ", everything, 0, _ALL_SCOPES if version >= _FIRST_WITH_SCOPES else 0
+    )
     ruleset = libc.syscall(_CREATE_RULESET, head, len(head), 0)
     rules = {
         **_all_readable((*setup.folders, *setup.readable), setup.hidden),
@@ -484,7 +527,9 @@ def _restrict_files(libc: ctypes.CDLL, setup: WorkerSetup, *, is_separate: bool)
         with suppress(OSError):  # not every system has all of them
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)
             rule = struct.pack(
-                "=Qi", rights & (everything if path.is_dir() else everything & _OF_FILES), place
+                "=Qi",
+                rights & (everything if path.is_dir() else everything & _OF_FILES),
+                place,
             )
             libc.syscall(_ADD_RULE, ruleset, 1, rule, 0)
             os.close(place)
@@ -527,7 +572,9 @@ def launcher(setup: WorkerSetup, worker: str, sockets: Sequence[int]) -> list[st
         return [*_PYTHON, worker]
     # A folder isn't covered if the worker needs something in it.
     # Links are followed, because the mount follows them.
-    used = [path.resolve() for path in (*setup.folders, *setup.readable, Path(sys.prefix))]
+    used = [
+        path.resolve() for path in (*setup.folders, *setup.readable, Path(sys.prefix))
+    ]
     hidden = (
         path
         for path in setup.hidden
@@ -552,11 +599,17 @@ def _launch(worker: str, *arguments: str) -> None:
     command = [*_PYTHON, worker, str(forks)]
     proc = os.open("/proc", os.O_RDONLY)
     with suppress(OSError):  # not every system lets it
-        _have_own_namespaces(_libc(), setup, Path.cwd(), of_user=bool(os.getuid()), proc=proc)
+        _have_own_namespaces(
+            _libc(), setup, Path.cwd(), of_user=bool(os.getuid()), proc=proc
+        )
         command.append("separate")
     if child := os.fork():
         os.close(forks)
-        makes = functools.partial(_make_namespaces, setup, proc) if "separate" in command else None
+        makes = (
+            functools.partial(_make_namespaces, setup, proc)
+            if "separate" in command
+            else None
+        )
         _supervise(child, socket.socket(fileno=orders), makes)
     os.close(orders)
     for group in groups:
@@ -568,7 +621,9 @@ def _launch(worker: str, *arguments: str) -> None:
 
 
 def _supervise(
-    child: int, orders: socket.socket, makes: Callable[[socket.socket, Path], None] | None
+    child: int,
+    orders: socket.socket,
+    makes: Callable[[socket.socket, Path], None] | None,
 ) -> None:
     """
     Wait for a child, which runs published code, or for the end of the service; meanwhile care for the child's forks.
@@ -576,7 +631,8 @@ def _supervise(
     An order is a folder, for which new namespaces are returned, or a fork that is to end.
     """
     service = os.getppid()
-    hide_memory()  # through which published code would reach files by this process's mounts
+    # Through which published code would reach files by this process's mounts.
+    hide_memory()
     adopt_orphans()
     for descriptor in (0, 1, 2):
         os.close(descriptor)
@@ -622,14 +678,19 @@ def _end_fork(pid: int, template: int) -> None:
             left.kill()
 
 
-def _make_namespaces(setup: WorkerSetup, proc: int, orders: socket.socket, folder: Path) -> None:
+def _make_namespaces(
+    setup: WorkerSetup, proc: int, orders: socket.socket, folder: Path
+) -> None:
     """Send the namespaces of a fork, which a template is not allowed to make."""
     setup = replace(setup, hidden=(), forks=False)  # they are hidden already
     libc = _libc()
     libc.prctl(_SET_DUMPABLE, 1, 0, 0, 0)  # so that it may write its maps of users
     try:
         _have_own_namespaces(libc, setup, folder, of_user=True, proc=proc)
-        made = [os.open(f"/proc/self/ns/{kind}", os.O_RDONLY) for kind in ("user", "mnt", "ipc")]
+        made = [
+            os.open(f"/proc/self/ns/{kind}", os.O_RDONLY)
+            for kind in ("user", "mnt", "ipc")
+        ]
         socket.send_fds(orders, [b"made"], made)
     except OSError as error:
         orders.send(str(error).encode())

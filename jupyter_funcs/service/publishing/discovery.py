@@ -65,13 +65,16 @@ def load(
         package = _package(folder)
         for path in _files(folder):
             add(str(path), partial(_in_file, path, package))
-    for entry in sorted(importlib.metadata.entry_points(group=GROUP)) if entry_points else ():
+    for entry in (
+        sorted(importlib.metadata.entry_points(group=GROUP)) if entry_points else ()
+    ):
         source = f"The entry point {entry.name} = {entry.value!r}"
         add(source, partial(_in_entry_point, entry, source))
     # A module may have imported a function that another one publishes.
     unique = {id(function): function for function in functions}
     return [
-        replace(function, asset=function.asset or default_asset) for function in unique.values()
+        replace(function, asset=function.asset or default_asset)
+        for function in unique.values()
     ]
 
 
@@ -204,7 +207,9 @@ class _Siblings(MetaPathFinder, Loader):
         ]
         if len(places) > 1:
             named = " and ".join(str(folder) for _, folder in places)
-            raise ImportError(f"{fullname} is in {named}; write 'from . import {fullname}'")
+            raise ImportError(
+                f"{fullname} is in {named}; write 'from . import {fullname}'"
+            )
         return ModuleSpec(fullname, self, origin=places[0][0]) if places else None
 
     def create_module(self, spec: ModuleSpec) -> None:

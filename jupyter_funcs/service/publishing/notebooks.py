@@ -22,7 +22,11 @@ from jupyter_funcs.core.text import quoted
 from jupyter_funcs.functions.callables import title
 from jupyter_funcs.functions.markers import AtLeastOne, Between, Help, ListedBy, Options
 from jupyter_funcs.functions.parameters import ABSENT, SUPPORTED, Parameter
-from jupyter_funcs.service.publishing.registry import PublishedFunction, all_rules, read_parameter
+from jupyter_funcs.service.publishing.registry import (
+    PublishedFunction,
+    all_rules,
+    read_parameter,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,15 +100,22 @@ class NotebookRun:
 
         folder = self.path.absolute().parent
         sys.path.insert(0, str(folder))
-        for path in folder.iterdir():  # cells find what is beside the notebook, and write elsewhere
+        # Cells find what is beside the notebook, and write elsewhere.
+        for path in folder.iterdir():
             Path(path.name).symlink_to(path)
         # Outputs may show arguments, which the log must not.
         output = os.open(os.devnull, os.O_WRONLY)
         os.dup2(output, 1)
         os.dup2(output, 2)
-        shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+        shell = InteractiveShell.instance(
+            config=Config({"HistoryManager": {"enabled": False}})
+        )
         shell._showtraceback = lambda *_: None  # type: ignore[method-assign] # noqa: SLF001 - IPython's hook
-        changed = {name: value for name, value in values.items() if value != self.defaults[name]}
+        changed = {
+            name: value
+            for name, value in values.items()
+            if value != self.defaults[name]
+        }
         for at, cell in enumerate(self.cells[:-1]):
             shell.run_cell(cell).raise_error()  # type: ignore[no-untyped-call] # IPython's is untyped
             if at == self.parameters_at:
@@ -124,7 +135,9 @@ def read(path: Path) -> PublishedFunction:
     notebook = _opened(path)
     own = notebook.metadata.jupyter_funcs
     at = _parameters_at(notebook, path)
-    parameters, rules = read_parameters(notebook.cells[at].text, f"{path}, cell {at + 1}")
+    parameters, rules = read_parameters(
+        notebook.cells[at].text, f"{path}, cell {at + 1}"
+    )
     heading, paragraph = _first_text(notebook)
     return PublishedFunction(
         name=own.name or heading or title(path.stem),
@@ -154,7 +167,9 @@ def _opened(path: Path) -> _Notebook:
             f"{path} is not a valid notebook: {error}.\nCorrect it in Jupyter, and save it again."
         ) from None
     metadata = notebook.metadata
-    language = metadata.language_info.get("name") or metadata.kernelspec.get("language", "python")
+    language = metadata.language_info.get("name") or metadata.kernelspec.get(
+        "language", "python"
+    )
     if str(language).casefold() != "python":
         raise SetupError(
             f"{path} is written in {quoted(language)}.\nOnly Python notebooks can be published."
@@ -178,7 +193,9 @@ def _parameters_at(notebook: _Notebook, path: Path) -> int:
 
 def _first_text(notebook: _Notebook) -> tuple[str, str]:
     """Return the heading of the first text cell, and the paragraph after it."""
-    text = next((cell.text for cell in notebook.cells if cell.cell_type == "markdown"), "")
+    text = next(
+        (cell.text for cell in notebook.cells if cell.cell_type == "markdown"), ""
+    )
     heading = ""
     paragraph: list[str] = []
     for line in text.splitlines():
@@ -192,19 +209,29 @@ def _first_text(notebook: _Notebook) -> tuple[str, str]:
     return heading, " ".join(paragraph)
 
 
-def _code(notebook: _Notebook, parameters_at: int, path: Path) -> tuple[tuple[str, ...], int]:
+def _code(
+    notebook: _Notebook, parameters_at: int, path: Path
+) -> tuple[tuple[str, ...], int]:
     """Return the code cells up to the one with the result, and which of them has the parameters."""
-    cells = {at: cell.text for at, cell in enumerate(notebook.cells) if cell.cell_type == "code"}
+    cells = {
+        at: cell.text
+        for at, cell in enumerate(notebook.cells)
+        if cell.cell_type == "code"
+    }
     last = max((at for at, text in cells.items() if not is_empty(text)), default=-1)
     if last <= parameters_at:
         raise SetupError(
             f"{path} has no code after the parameters cell.\nEnd the notebook with a cell whose value is the result."
         )
     check_last_cell(cells[last], f"{path}, cell {last + 1}")
-    return tuple(text for at, text in cells.items() if at <= last), [*cells].index(parameters_at)
+    return tuple(text for at, text in cells.items() if at <= last), [*cells].index(
+        parameters_at
+    )
 
 
-def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tuple[Any, ...]]:
+def read_parameters(
+    source: str, place: str
+) -> tuple[tuple[Parameter, ...], tuple[Any, ...]]:
     # store: str is required; days = 7 and since: date | None = None are optional. A comment may have the type and the
     # help text: days = 7  # type: int How many days to count.
     try:
@@ -226,7 +253,9 @@ def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tup
         annotation = _annotation(written or kind, at, name)
         default = _default(value, annotation, at, name) if value else ABSENT
         if name in annotations:
-            raise SetupError(f"{at}: {name} is assigned twice.\nAssign each parameter once.")
+            raise SetupError(
+                f"{at}: {name} is assigned twice.\nAssign each parameter once."
+            )
         annotations[name] = annotation
         declared = inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
@@ -235,9 +264,13 @@ def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tup
     return tuple(parameters), all_rules(place, annotations)
 
 
-def _assignment(statement: ast.stmt, at: str) -> tuple[str, ast.expr | None, ast.expr | None]:
+def _assignment(
+    statement: ast.stmt, at: str
+) -> tuple[str, ast.expr | None, ast.expr | None]:
     match statement:
-        case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
+        case ast.AnnAssign(
+            target=ast.Name(id=name), annotation=annotation, value=value
+        ):
             return name, annotation, value
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             return name, None, value
@@ -270,7 +303,9 @@ def _annotation(written: ast.expr | str | None, at: str, name: str) -> Any:
         return ABSENT
     try:
         return _evaluated(
-            ast.parse(written, mode="eval").body if isinstance(written, str) else written
+            ast.parse(written, mode="eval").body
+            if isinstance(written, str)
+            else written
         )
     except (SyntaxError, ValueError, TypeError, AttributeError):
         text = written if isinstance(written, str) else ast.unparse(written)
@@ -327,13 +362,17 @@ def check_last_cell(source: str, place: str) -> None:
 
     if source.lstrip().startswith("%%"):
         magic = source.split(maxsplit=1)[0]
-        raise SetupError(f"{place} starts with {quoted(magic)}, which hides its value.\n{_ADVICE}")
+        raise SetupError(
+            f"{place} starts with {quoted(magic)}, which hides its value.\n{_ADVICE}"
+        )
     # Magics and ! become Python.
     python = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call] # IPython's is untyped
     try:
         last = ast.parse(python).body[-1]
     except SyntaxError as error:
-        raise SetupError(f"{place}, line {error.lineno}: {error.msg}.\nFix the cell.") from None
+        raise SetupError(
+            f"{place}, line {error.lineno}: {error.msg}.\nFix the cell."
+        ) from None
     match last:
         case ast.Expr(
             value=ast.Call(func=ast.Name(id="print" | "display"))

@@ -42,7 +42,9 @@ class ArgumentsError(Exception):
 
     def __init__(self, errors: Mapping[str, list[str]]) -> None:
         self.errors = dict(errors)
-        super().__init__(" ".join(text for texts in self.errors.values() for text in texts))
+        super().__init__(
+            " ".join(text for texts in self.errors.values() for text in texts)
+        )
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,9 @@ class PublishedFunction:
                 raise CallCancelledError
             check_size(items, 1)
 
-        python = functools.partial(self.python, call) if self.takes_call else self.python
+        python = (
+            functools.partial(self.python, call) if self.takes_call else self.python
+        )
         try:
             return called(python, self.parameters, values, check)
         except SystemExit as error:
@@ -101,16 +105,21 @@ class PublishedFunction:
         values = {}
         errors = {}
         for parameter in self.parameters:
-            value, wrong = parameter.read(args.get(parameter.name, ABSENT), reference, typed=typed)
+            value, wrong = parameter.read(
+                args.get(parameter.name, ABSENT), reference, typed=typed
+            )
             if wrong:
                 errors[parameter.name] = wrong
-            if not wrong or (parameter.many and value):  # the valid items of a list, for the rules
+            # The valid items of a list, for the rules.
+            if not wrong or (parameter.many and value):
                 values[parameter.name] = value
         errors |= self._unknown(args)
         sent = frozenset(
             parameter.name
             for parameter in self.parameters
-            if not parameter.is_absent(arg := args.get(parameter.name, ABSENT), typed=typed)
+            if not parameter.is_absent(
+                arg := args.get(parameter.name, ABSENT), typed=typed
+            )
             and arg is not None
         )
         for rule in self.rules:
@@ -196,7 +205,12 @@ def function(  # noqa: PLR0913 - each is a fact of its own
     """
     if python is None:
         return functools.partial(
-            function, name=name, asset=asset, group=group, rules=rules, read_only=read_only
+            function,
+            name=name,
+            asset=asset,
+            group=group,
+            rules=rules,
+            read_only=read_only,
         )
     own_name = name_of(python)
     if name is None:
@@ -255,7 +269,9 @@ def read_parameter(place: str, declared: inspect.Parameter, help_: str) -> Param
     return replace(parameter, help=help_ if help_.endswith(_ENDS) else f"{help_}.")
 
 
-def all_rules(place: str, annotations: Values, rules: Sequence[Any] = ()) -> tuple[Any, ...]:
+def all_rules(
+    place: str, annotations: Values, rules: Sequence[Any] = ()
+) -> tuple[Any, ...]:
     """Return the given rules and those in annotations; raises `SetupError` if one names an unknown parameter."""
     in_annotations = [
         marker
@@ -264,7 +280,9 @@ def all_rules(place: str, annotations: Values, rules: Sequence[Any] = ()) -> tup
         if isinstance(marker, AtLeastOne)
     ]
     rules = tuple(dict.fromkeys([*rules, *in_annotations]))
-    names = (name for rule in rules if isinstance(rule, AtLeastOne) for name in rule.names)
+    names = (
+        name for rule in rules if isinstance(rule, AtLeastOne) for name in rule.names
+    )
     for name in names:
         if name not in annotations:
             raise SetupError(
@@ -303,10 +321,14 @@ class Registry:
                 raise SetupError(
                     f"{published.place}: {quoted(published.name)} has no asset.\nAdd one: @function(asset='…')."
                 )
-            if (other := self._by_name.setdefault(published.name, published)) is not published:
+            if (
+                other := self._by_name.setdefault(published.name, published)
+            ) is not published:
                 raise same_name(other, published)
         self._author = author
-        self._authors = _numbered([author, *(published.author for published in functions)])
+        self._authors = _numbered(
+            [author, *(published.author for published in functions)]
+        )
         self._groups = _numbered(published.group for published in functions)
         # With the number of each in the listing, and the id of its first parameter.
         firsts = itertools.accumulate(
@@ -316,19 +338,25 @@ class Registry:
 
     def check(self) -> None:
         """Raise `SetupError` if a function that runs elsewhere can't be run."""
-        for workers in {published.workers for published in self._by_name.values()} - {None}:
+        for workers in {published.workers for published in self._by_name.values()} - {
+            None
+        }:
             workers.check()
 
     def get(self, name: str, assets: Sequence[Asset]) -> PublishedFunction | None:
         published = self._by_name.get(name)
-        if published and folded(published.asset) in {folded(asset.name) for asset in assets}:
+        if published and folded(published.asset) in {
+            folded(asset.name) for asset in assets
+        }:
             return published
         return None
 
     def find(self, name: str, assets: Sequence[Asset]) -> PublishedFunction:
         if published := self.get(name, assets):
             return published
-        near = suggestion(name, [published.name for _, _, published, _ in self._granted(assets)])
+        near = suggestion(
+            name, [published.name for _, _, published, _ in self._granted(assets)]
+        )
         raise LookupError(
             f"No function {quoted(name)}.{near} ListUserFunctions lists the functions that you can run."
         )
@@ -336,7 +364,9 @@ class Registry:
     @property
     def read_only(self) -> list[str]:
         """The names of the functions that are declared to change nothing."""
-        return [name for name, published in self._by_name.items() if published.read_only]
+        return [
+            name for name, published in self._by_name.items() if published.read_only
+        ]
 
     def listing(self, assets: Sequence[Asset], reference: Any) -> list[JsonObject]:
         return [self._entry(*entry, reference) for entry in self._granted(assets)]
@@ -351,7 +381,12 @@ class Registry:
                 yield number, first, published, asset
 
     def _entry(
-        self, number: int, first: int, published: PublishedFunction, asset: Asset, reference: Any
+        self,
+        number: int,
+        first: int,
+        published: PublishedFunction,
+        asset: Asset,
+        reference: Any,
     ) -> JsonObject:
         author = published.author or self._author
         own = {"returns": published.returns, "readOnly": published.read_only}
@@ -395,7 +430,10 @@ class Registry:
 
 def _numbered(names: Iterable[str | None]) -> dict[str | None, int]:
     """Return a number for each distinct name, from 1, in order."""
-    return {name: number for number, name in enumerate(dict.fromkeys(filter(None, names)), 1)}
+    return {
+        name: number
+        for number, name in enumerate(dict.fromkeys(filter(None, names)), 1)
+    }
 
 
 def _identifier(name: str) -> str:

@@ -21,7 +21,13 @@ from jupyter_funcs.functions.return_values import (
     tabular,
     values_of,
 )
-from jupyter_funcs.service.engine.calls import Call, Compiled, Query, check_bytes, check_size
+from jupyter_funcs.service.engine.calls import (
+    Call,
+    Compiled,
+    Query,
+    check_bytes,
+    check_size,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -188,7 +194,9 @@ def _rows_of_mapping(result: dict[Any, Any]) -> list[dict[Any, Any]]:
             return [result]
         columns[str(name)] = column
     if len({len(column) for column in columns.values()}) > 1:
-        lengths = ", ".join(f"{quoted(name)} has {len(column)}" for name, column in columns.items())
+        lengths = ", ".join(
+            f"{quoted(name)} has {len(column)}" for name, column in columns.items()
+        )
         raise ResultError(f"The columns have different lengths: {lengths}.")
     return _rows(columns)
 
@@ -216,7 +224,10 @@ def _column(values: Any) -> Any:
 
 def _rows(columns: dict[str, Sequence[Any]]) -> list[JsonObject]:
     check_size(len(next(iter(columns.values()), ())), len(columns))
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*columns.values(), strict=True)
+    ]
 
 
 def needs_engine(result: Any) -> bool:

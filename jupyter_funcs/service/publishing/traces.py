@@ -33,7 +33,9 @@ def redacted_trace(error: BaseException, arguments: Iterable[Any] | None) -> str
 
     With `None`, messages are left out. Frames show source lines and no values.
     """
-    return "\n".join(_lines(error, None if arguments is None else _hidden(arguments), set()))
+    return "\n".join(
+        _lines(error, None if arguments is None else _hidden(arguments), set())
+    )
 
 
 def reason(error: BaseException) -> str:
@@ -51,11 +53,15 @@ def message_of(error: BaseException) -> str:
         return ""
 
 
-def _lines(error: BaseException, hidden: set[str] | None, seen: set[int]) -> Iterator[str]:
+def _lines(
+    error: BaseException, hidden: set[str] | None, seen: set[int]
+) -> Iterator[str]:
     if id(error) in seen:
         return
     seen.add(id(error))
-    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    cause = error.__cause__ or (
+        None if error.__suppress_context__ else error.__context__
+    )
     if cause:
         yield from _lines(cause, hidden, seen)
         yield "which led to:"
@@ -98,7 +104,8 @@ def _redacted(message: str, texts: set[str]) -> str:
         while at >= 0:
             end = at + len(text)
             if not (
-                _BEFORE.search(folded[max(at - 2, 0) : at]) or _AFTER.match(folded[end : end + 2])
+                _BEFORE.search(folded[max(at - 2, 0) : at])
+                or _AFTER.match(folded[end : end + 2])
             ):
                 hidden[at:end] = b"\1" * len(text)
             at = folded.find(text, at + 1)

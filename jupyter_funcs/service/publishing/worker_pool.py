@@ -40,7 +40,11 @@ from jupyter_funcs.service.engine.calls import (
     Compiled,
     MemoryLimitError,
 )
-from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine, PrivateFolder
+from jupyter_funcs.service.engine.duckdb_engine import (
+    DuckDBCall,
+    DuckDBEngine,
+    PrivateFolder,
+)
 from jupyter_funcs.service.engine.remote_engine import RemoteEngine
 from jupyter_funcs.service.publishing import results, worker_process
 from jupyter_funcs.service.publishing.confinement import (
@@ -100,9 +104,12 @@ _OVERHEAD = 2**28 + 2**24 * (os.cpu_count() or 1)
 # What functions print, each run.
 _MOST_PRINTED = 64 * 1024
 _LONGEST_LINE = 4096
-_TYPES = {kind.__name__: kind for kind in (str, int, float, bool, date, object)}  # of parameters
+# Of parameters.
+_TYPES = {kind.__name__: kind for kind in (str, int, float, bool, date, object)}
 _REPLIES = msgspec.msgpack.Decoder(WorkerReply)
-_FIRST_REPLIES = msgspec.msgpack.Decoder(LoadReply, dec_hook=lambda _, name: _TYPES.get(name))
+_FIRST_REPLIES = msgspec.msgpack.Decoder(
+    LoadReply, dec_hook=lambda _, name: _TYPES.get(name)
+)
 # Of a reply, apart from its content; and of an error.
 _MOST_FACTS = 2**24
 _LONGEST_ERROR = 2**17
@@ -181,7 +188,9 @@ class Worker:
             reason = f"takes more than {deadline.seconds:g} seconds to import."
             raise UnfinishedImportError(source, reason, is_slow=True)
         if source and (self.excess or reply.kind == "ended"):
-            raise UnfinishedImportError(source, f"can't be imported. {self.excess or reply.text}")
+            raise UnfinishedImportError(
+                source, f"can't be imported. {self.excess or reply.text}"
+            )
         if reply.kind == "functions":
             return reply
         if reply.trace:
@@ -213,7 +222,8 @@ class Worker:
             [size] = LENGTH.unpack(await self.replies.readexactly(LENGTH.size))
             if size > MOST_BYTES + _MOST_FACTS:
                 raise EOFError
-            content = bytearray()  # apart from it, the stream would hold all of a large one, too
+            # Apart from it, the stream would hold all of a large one, too.
+            content = bytearray()
             while len(content) < size:
                 piece = await self.replies.read(min(size - len(content), _BUFFERED))
                 if not piece:
@@ -222,7 +232,10 @@ class Worker:
             reply = replies.decode(content)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise EOFError from None
-        if len(content) - len(reply.content) - sum(map(len, reply.tables.values())) > _MOST_FACTS:
+        if (
+            len(content) - len(reply.content) - sum(map(len, reply.tables.values()))
+            > _MOST_FACTS
+        ):
             raise EOFError
         return reply
 
@@ -294,7 +307,9 @@ class Worker:
             (disk, self.setup.disk, "disk space"),
         ):
             if used > limit:
-                return f"It was ended because it used more than {limit:,} bytes of {of}."
+                return (
+                    f"It was ended because it used more than {limit:,} bytes of {of}."
+                )
         return ""
 
     def _disk(self, processes: Sequence[psutil.Process]) -> int:
@@ -305,7 +320,9 @@ class Worker:
         for folder, folders, names in os.walk(self.folder, onerror=_refuse):
             for name in (*folders, *names):
                 with suppress(OSError):
-                    disk += os.lstat(f"{folder}/{name}").st_blocks * 512 + BYTES_AN_ENTRY
+                    disk += (
+                        os.lstat(f"{folder}/{name}").st_blocks * 512 + BYTES_AN_ENTRY
+                    )
         return disk + sum(nameless.values())
 
     async def end(self) -> None:
@@ -331,7 +348,9 @@ class Template(Worker):
 
     @property
     def has_ended(self) -> bool:
-        return self.replies.at_eof() or -1 in (connection.fileno() for connection in self.sockets)
+        return self.replies.at_eof() or -1 in (
+            connection.fileno() for connection in self.sockets
+        )
 
     async def fork(self) -> Worker:
         """Return a new worker; raises `EOFError` if the template has ended, and `OSError` if the system forbids it."""
@@ -352,13 +371,17 @@ class Template(Worker):
                 lambda: asyncio.StreamReaderProtocol(printed), os.fdopen(read, "rb", 0)
             )
             replies, orders = await asyncio.open_connection(sock=ours, limit=_BUFFERED)
-            pid, _ = await self._ask(1, str(folder), theirs.fileno(), write, *namespaces)
+            pid, _ = await self._ask(
+                1, str(folder), theirs.fileno(), write, *namespaces
+            )
         if not pid.isdigit():
             raise OSError(pid)
         for file in group_files(int(pid), setup):
             with suppress(OSError):
                 file.write_text(pid)
-        worker = Worker(setup, folder, int(pid), replies, orders, printed, self._kill_fork)
+        worker = Worker(
+            setup, folder, int(pid), replies, orders, printed, self._kill_fork
+        )
         try:
             await worker.read(_REPLIES)
         except EOFError:
@@ -372,12 +395,16 @@ class Template(Worker):
         with suppress(EOFError):  # all its forks have ended with it
             await self._ask(0, str(pid))
 
-    async def _ask(self, which: int, text: str, *descriptors: int) -> tuple[str, list[int]]:
+    async def _ask(
+        self, which: int, text: str, *descriptors: int
+    ) -> tuple[str, list[int]]:
         """Send an order to the launcher or the template, and return the answer; raises `EOFError` if it has ended."""
         # Who is cancelled leaves no answer for the next one.
         return await asyncio.shield(self._asked(which, text, *descriptors))
 
-    async def _asked(self, which: int, text: str, *descriptors: int) -> tuple[str, list[int]]:
+    async def _asked(
+        self, which: int, text: str, *descriptors: int
+    ) -> tuple[str, list[int]]:
         connection = self.sockets[which]
         answered = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -442,7 +469,8 @@ def _memory(processes: Sequence[psutil.Process], limit: int) -> int:
     for process in processes:
         with suppress(psutil.Error):
             info = process.memory_full_info()
-            memory += getattr(info, "pss", info.uss)  # also its part of what it shares with others
+            # Also its part of what it shares with others.
+            memory += getattr(info, "pss", info.uss)
     return memory
 
 
@@ -480,7 +508,9 @@ class Workers:
         self._starting = asyncio.Lock()
         self._is_closed = False
         self._folders = PrivateFolder("jupyter_funcs.workers.")
-        self._threads = ThreadPoolExecutor(_MOST_WAITING, thread_name_prefix="answer a worker")
+        self._threads = ThreadPoolExecutor(
+            _MOST_WAITING, thread_name_prefix="answer a worker"
+        )
         remove_old_groups()
         self._queries: WeakKeyDictionary[DuckDBEngine, Workers] = WeakKeyDictionary()
 
@@ -491,7 +521,8 @@ class Workers:
         self.problems += reply.problems
         here: Any = {"python": _elsewhere, "takes_call": True, "workers": self}
         return [
-            WorkerFunction(**msgspec.structs.asdict(facts), **here) for facts in reply.functions
+            WorkerFunction(**msgspec.structs.asdict(facts), **here)
+            for facts in reply.functions
         ]
 
     def check(self) -> None:
@@ -505,7 +536,8 @@ class Workers:
                 worker, reply = await self._start()
                 break
             except UnfinishedImportError as error:
-                if error.source in self._setup.skipped:  # a thread of another one ended it
+                # A thread of another one ended it.
+                if error.source in self._setup.skipped:
                     raise
                 if self._setup.keeps_going:
                     self.problems.append(str(error))
@@ -513,7 +545,9 @@ class Workers:
                     log.error("%s It is not published.", error)  # noqa: TRY400 - one line
                 else:
                     raise
-                self._setup = replace(self._setup, skipped=(*self._setup.skipped, error.source))
+                self._setup = replace(
+                    self._setup, skipped=(*self._setup.skipped, error.source)
+                )
         if isinstance(worker, Template):
             if await self._can_fork(worker, reply):
                 self._template = worker
@@ -544,7 +578,12 @@ class Workers:
         return True
 
     async def run(
-        self, order: WorkerOrder | QueryOrder, call: DuckDBCall, user: int, *, alone: bool = False
+        self,
+        order: WorkerOrder | QueryOrder,
+        call: DuckDBCall,
+        user: int,
+        *,
+        alone: bool = False,
     ) -> ReplyContent | Compiled:
         """Run a function for a user, `alone` in a worker of its own."""
         worker = await self._take(user)
@@ -605,7 +644,8 @@ class Workers:
         """Run a query, or check one for another engine, in a process that can be ended: some ignore any interrupt."""
         order = QueryOrder(reply.text, bytes(reply.content), reply.tables, form)
         engine = call.engine
-        if reply.is_remote and isinstance(engine, RemoteEngine):  # a worker may say so falsely
+        # A worker may say so falsely.
+        if reply.is_remote and isinstance(engine, RemoteEngine):
             card_spend, _ = await self._in_thread(engine.card_spend)
             order = replace(order, dialect=engine.dialect, card_spend=card_spend)
         if engine not in self._queries:
@@ -666,7 +706,10 @@ class Workers:
             stderr=subprocess.PIPE,
             limit=_BUFFERED,
             cwd=folder,
-            env={**self._environment, **dict.fromkeys(worker_process.OWN_FOLDERS, str(folder))},
+            env={
+                **self._environment,
+                **dict.fromkeys(worker_process.OWN_FOLDERS, str(folder)),
+            },
             start_new_session=True,
             pass_fds=theirs,
         )
@@ -780,7 +823,13 @@ class WorkerFunction(PublishedFunction):
     is_notebook: bool = field(kw_only=True)
 
     async def body(
-        self, call: DuckDBCall, user: int, form: results.ReplyForm, args: Values, *, typed: bool
+        self,
+        call: DuckDBCall,
+        user: int,
+        form: results.ReplyForm,
+        args: Values,
+        *,
+        typed: bool,
     ) -> ReplyContent:
         """Run the function in a worker, which also reads the arguments; on the background loop."""
         order = WorkerOrder(self.name, args, form, typed)

@@ -65,7 +65,8 @@ OWN_FOLDERS = ("HOME", "TMPDIR", "TEMP", "TMP", "USERPROFILE")
 """The variables that name the folder of a worker."""
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-_REPLIES = msgspec.msgpack.Encoder(enc_hook=lambda kind: kind.__name__)  # of a parameter
+# Of a parameter.
+_REPLIES = msgspec.msgpack.Encoder(enc_hook=lambda kind: kind.__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +99,13 @@ class QueryOrder:
         import pyarrow as pa
 
         try:
-            tables = {name: results.read_stream(content) for name, content in self.tables.items()}
-            return Compiled(self.sql, pa.ipc.read_schema(pa.py_buffer(self.schema)), tables)
+            tables = {
+                name: results.read_stream(content)
+                for name, content in self.tables.items()
+            }
+            return Compiled(
+                self.sql, pa.ipc.read_schema(pa.py_buffer(self.schema)), tables
+            )
         except (pa.ArrowException, OSError):
             raise ValueError("Its query can't be read.") from None
 
@@ -151,7 +157,8 @@ class WorkerReply(msgspec.Struct, omit_defaults=True):
     lost: _Count = 0
     # Bounded before they are read: ten bytes of a forged reply would take a kilobyte.
     errors: Annotated[
-        dict[str, Annotated[list[str], msgspec.Meta(max_length=100)]], msgspec.Meta(max_length=1000)
+        dict[str, Annotated[list[str], msgspec.Meta(max_length=100)]],
+        msgspec.Meta(max_length=1000),
     ] = {}
     tables: Annotated[dict[str, bytes], msgspec.Meta(max_length=1000)] = {}
     is_remote: bool = False
@@ -170,7 +177,9 @@ class LoadReply(WorkerReply):
 class WorkerCall:
     """Executes orders one after another; published functions get it as their call."""
 
-    def __init__(self, setup: WorkerSetup, orders: IO[bytes], replies: IO[bytes]) -> None:
+    def __init__(
+        self, setup: WorkerSetup, orders: IO[bytes], replies: IO[bytes]
+    ) -> None:
         self.reference = setup.reference
         self.cancelled = False
         self._pid = os.getpid()
@@ -187,7 +196,8 @@ class WorkerCall:
         self._opened = _opened() if setup.forks else (0, 0)
 
     def _listen(self, orders: IO[bytes], folder: Path) -> None:
-        with suppress(Exception):  # also of an answer for which the run has left no memory
+        # Also of an answer for which the run has left no memory.
+        with suppress(Exception):
             while True:
                 self._orders.put(pickle.load(orders))  # noqa: S301 - from the service
         # The service has ended, nobody waits for the result, or it can't come: this process runs nothing else.
@@ -200,8 +210,12 @@ class WorkerCall:
         if self._setup.forks:
             self._send(self._loaded())
             self._fork()
-            confine(replace(self._setup, forks=False), is_separate="separate" in sys.argv)
-        threading.Thread(target=self._listen, args=(self._sent, Path.cwd()), daemon=True).start()
+            confine(
+                replace(self._setup, forks=False), is_separate="separate" in sys.argv
+            )
+        threading.Thread(
+            target=self._listen, args=(self._sent, Path.cwd()), daemon=True
+        ).start()
         self._send(WorkerReply("ready") if self._setup.forks else self._loaded())
         # `threading` doesn't know the threads that `_thread` starts.
         threads = _thread._count()  # noqa: SLF001 - see above
@@ -221,7 +235,9 @@ class WorkerCall:
                 continue
             reply = self._executed(order)
             is_alone = _thread._count() <= threads and _has_children() <= had_children  # noqa: SLF001 - see above
-            reply.is_reusable = is_alone and _is_emptied(folder) and not _has_shared_files()
+            reply.is_reusable = (
+                is_alone and _is_emptied(folder) and not _has_shared_files()
+            )
             self._send(reply)
             os.chdir(folder)
 
@@ -248,7 +264,9 @@ class WorkerCall:
         orders.close()
         self._become(Path(os.fsdecode(folder)), *descriptors)
 
-    def _become(self, folder: Path, connection: int, log: int, *namespaces: int) -> None:
+    def _become(
+        self, folder: Path, connection: int, log: int, *namespaces: int
+    ) -> None:
         """Make this fork a worker of its own."""
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
@@ -288,10 +306,15 @@ class WorkerCall:
                 problems=self._problems if setup.keeps_going else None,
             )
             self._functions = {function.name: function for function in functions}
-            facts = [FunctionFacts.of(function, self.reference) for function in functions]
+            facts = [
+                FunctionFacts.of(function, self.reference) for function in functions
+            ]
             self._note_leftovers()
             return LoadReply(
-                "functions", functions=facts, problems=self._problems, leaves=self._leaves
+                "functions",
+                functions=facts,
+                problems=self._problems,
+                leaves=self._leaves,
             )
         except BaseException as error:  # noqa: BLE001 - published code may raise anything
             return _failure(error, [])
@@ -314,7 +337,8 @@ class WorkerCall:
         ) is None:  # its file has changed since the service read it
             return WorkerReply(
                 "failed",
-                text="\n".join(self._problems) or f"{order.function} is no longer published.",
+                text="\n".join(self._problems)
+                or f"{order.function} is no longer published.",
             )
         try:
             values = function.read(order.args, self.reference, typed=order.typed)
@@ -354,7 +378,9 @@ class WorkerCall:
         from jupyter_funcs.service.engine.statements import Compiler
         from jupyter_funcs.service.engine.tables import SCHEMAS
 
-        expression: Any = result.expression(self.table) if isinstance(result, Query) else result
+        expression: Any = (
+            result.expression(self.table) if isinstance(result, Query) else result
+        )
         table = expression.as_table()
         is_remote = bool(self._dialect) and any(
             node.name not in SCHEMAS for node in table.op().find(ops.UnboundTable)
@@ -440,7 +466,9 @@ def _opened() -> tuple[int, int]:
 def _is_emptied(folder: Path) -> bool:
     with suppress(OSError, RecursionError):
         for entry in folder.iterdir():
-            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+            shutil.rmtree(
+                entry
+            ) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
         return True
     return False
 

@@ -8,7 +8,13 @@ import getpass
 import json
 import shlex
 import sys
-from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, _SubParsersAction
+from argparse import (
+    SUPPRESS,
+    ArgumentParser,
+    ArgumentTypeError,
+    Namespace,
+    _SubParsersAction,
+)
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,7 +23,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.core.text import quoted, quoted_list, utc_text
 from jupyter_funcs.service.accounts import passwords, state_folder
-from jupyter_funcs.service.accounts.account_records import Asset, AuditRecord, User, folded, utc
+from jupyter_funcs.service.accounts.account_records import (
+    Asset,
+    AuditRecord,
+    User,
+    folded,
+    utc,
+)
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
 
@@ -49,27 +61,45 @@ def add_admin(commands: _SubParsersAction[Any]) -> None:
     add_config(admin)
     groups = admin.add_subparsers(required=True, metavar="WHAT")
     for name, about in _GROUPS.items():
-        verbs = groups.add_parser(name, help=about).add_subparsers(required=True, metavar="ACTION")
+        verbs = groups.add_parser(name, help=about).add_subparsers(
+            required=True, metavar="ACTION"
+        )
         for verb, action in ACTIONS[name].items():
             parser = verbs.add_parser(verb, help=action.help)
             for argument in action.arguments:
                 parser.add_argument(argument, **_ARGUMENTS[argument])
             add_config(parser, SUPPRESS)  # keeps a --config that precedes the action
             parser.set_defaults(command=partial(_act, name, action))
-    audit = groups.add_parser("audit", help="who did what, when, from where and with which outcome")
+    audit = groups.add_parser(
+        "audit", help="who did what, when, from where and with which outcome"
+    )
     audit.add_argument(
-        "--user", metavar="NAME", help="what a user did, or what was done to their account"
+        "--user",
+        metavar="NAME",
+        help="what a user did, or what was done to their account",
     )
     audit.add_argument("--action", help="such as run, login, grants, or 'users add'")
-    audit.add_argument("--outcome", choices=("ok", "refused", "failed", "cancelled", "timeout"))
     audit.add_argument(
-        "--since", type=_time, metavar="TIME", help="such as 2026-01-31 or 2026-01-31T12:00Z"
+        "--outcome", choices=("ok", "refused", "failed", "cancelled", "timeout")
     )
     audit.add_argument(
-        "--until", type=_time, metavar="TIME", help="before that time (without a zone: UTC)"
+        "--since",
+        type=_time,
+        metavar="TIME",
+        help="such as 2026-01-31 or 2026-01-31T12:00Z",
     )
     audit.add_argument(
-        "--limit", type=int, default=100, metavar="N", help="only the newest N (default: 100)"
+        "--until",
+        type=_time,
+        metavar="TIME",
+        help="before that time (without a zone: UTC)",
+    )
+    audit.add_argument(
+        "--limit",
+        type=int,
+        default=100,
+        metavar="N",
+        help="only the newest N (default: 100)",
     )
     audit.add_argument("--format", choices=("table", "csv", "json"), default="table")
     add_config(audit, SUPPRESS)
@@ -78,10 +108,16 @@ def add_admin(commands: _SubParsersAction[Any]) -> None:
 
 def add_token(commands: _SubParsersAction[Any]) -> None:
     """Add ``token`` to the commands of a parser; the parsed arguments have a `command` to call with them."""
-    parser = commands.add_parser("token", help="print a token for a user of the service")
+    parser = commands.add_parser(
+        "token", help="print a token for a user of the service"
+    )
     parser.add_argument("--user", required=True, metavar="NAME")
     parser.add_argument(
-        "--hours", type=float, default=8, metavar="N", help="hours until it expires (default: 8)"
+        "--hours",
+        type=float,
+        default=8,
+        metavar="N",
+        help="hours until it expires (default: 8)",
     )
     add_config(parser)
     parser.set_defaults(command=_token)
@@ -89,7 +125,9 @@ def add_token(commands: _SubParsersAction[Any]) -> None:
 
 def add_config(parser: ArgumentParser, absent: str | None = None) -> None:
     about = "the configuration of the service (default: the demo)"
-    parser.add_argument("--config", type=Path, metavar="FILE", default=absent, help=about)
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", default=absent, help=about
+    )
 
 
 def _token(options: Namespace) -> None:
@@ -98,7 +136,9 @@ def _token(options: Namespace) -> None:
         token = Auth(state_folder.open_keys(service.folder), service.grants).issue(
             user.name, options.hours
         )
-        service.grants.audit.change("token issue", user.name, f"{options.hours:g} hours")
+        service.grants.audit.change(
+            "token issue", user.name, f"{options.hours:g} hours"
+        )
         print(token)
 
 
@@ -122,10 +162,19 @@ def _time(text: str) -> str:
 
 
 def _audit(options: Namespace) -> None:
-    filters = options.user, options.action, options.outcome, options.since, options.until
+    filters = (
+        options.user,
+        options.action,
+        options.outcome,
+        options.since,
+        options.until,
+    )
     limit = max(0, min(options.limit, sys.maxsize))  # SQLite's numbers have 64 bits
     with _service(options.config) as service:
-        records = [record._asdict() for record in service.grants.audit.find(*filters, limit=limit)]
+        records = [
+            record._asdict()
+            for record in service.grants.audit.find(*filters, limit=limit)
+        ]
     if options.format == "json":
         print(json.dumps(records, indent=2))
     elif options.format == "csv":
@@ -141,7 +190,9 @@ def _unarmed(value: object) -> object:
     armed = tuple("=+-@＝＋－＠")  # noqa: RUF001 - fullwidth
     if not isinstance(value, str):
         return value
-    return ";".join(f"'{part}" if part.startswith(armed) else part for part in value.split(";"))
+    return ";".join(
+        f"'{part}" if part.startswith(armed) else part for part in value.split(";")
+    )
 
 
 def _act(about: str, action: Action, options: Namespace) -> None:
@@ -192,7 +243,10 @@ def _with_config(text: str, config: Path | None) -> str:
 def _shown(record: Any) -> JsonObject:
     """Return the public fields of a record, with times in ISO 8601."""
     values = record._asdict().items()
-    return {name: utc_text(value) if isinstance(value, float) else value for name, value in values}
+    return {
+        name: utc_text(value) if isinstance(value, float) else value
+        for name, value in values
+    }
 
 
 def _table(records: Sequence[JsonObject]) -> str:
@@ -200,7 +254,9 @@ def _table(records: Sequence[JsonObject]) -> str:
     rows += [[_cell(value) for value in record.values()] for record in records]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        "  ".join(
+            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
         for row in rows
     )
 
@@ -215,17 +271,25 @@ def _cell(value: object) -> str:
 
 def _add_user(service: Service, options: Namespace) -> str:
     organisation, new = _organisation(service, options)
-    user = service.grants.add_user(options.name, organisation=organisation, email=options.email)
+    user = service.grants.add_user(
+        options.name, organisation=organisation, email=options.email
+    )
     return new + _functions_of(service, user, "may run")
 
 
 def _enable_user(service: Service, options: Namespace) -> str:
-    user = service.grants.active_user(service.grants.revoke(options.name, is_disabled=False))
-    return _functions_of(service, user, "is enabled again and, with a new token, may run")
+    user = service.grants.active_user(
+        service.grants.revoke(options.name, is_disabled=False)
+    )
+    return _functions_of(
+        service, user, "is enabled again and, with a new token, may run"
+    )
 
 
 def _set_password(service: Service, options: Namespace) -> str:
-    name = service.grants.set_password(service.grants.spelling(options.name), _typed_password())
+    name = service.grants.set_password(
+        service.grants.spelling(options.name), _typed_password()
+    )
     return f"{quoted(name)} has a new password; existing tokens were revoked."
 
 
@@ -263,10 +327,15 @@ def _remove_grant(service: Service, options: Namespace) -> str:
 
 
 def _add_key(service: Service, options: Namespace) -> str:
-    secret = service.grants.add_key(options.user, label=options.label, days=options.days)
+    secret = service.grants.add_key(
+        options.user, label=options.label, days=options.days
+    )
     # Only the secret goes to stdout, for scripts.
     user = service.grants.spelling(options.user)
-    print(f"API key for {quoted(user)}, shown only once. Send it as X-Api-Key.", file=sys.stderr)
+    print(
+        f"API key for {quoted(user)}, shown only once. Send it as X-Api-Key.",
+        file=sys.stderr,
+    )
     return secret
 
 
@@ -322,9 +391,13 @@ def _functions_of(service: Service, user: User, what: str) -> str:
 def _users_of(service: Service, asset: Asset) -> str:
     if asset.is_shared:
         return f"Every user of {quoted(asset.organisation)} may run the functions of {quoted(asset.name)}."
-    users = [grant.user for grant in service.grants.grants() if grant.asset == asset.name]
+    users = [
+        grant.user for grant in service.grants.grants() if grant.asset == asset.name
+    ]
     if users:
-        return f"Only {quoted_list(users)} may run the functions of {quoted(asset.name)}."
+        return (
+            f"Only {quoted_list(users)} may run the functions of {quoted(asset.name)}."
+        )
     to_grant = f"jupyter funcs admin grants add USER {shlex.quote(asset.name)}"
     return f"Nobody may run the functions of {quoted(asset.name)} yet: {to_grant}"
 
@@ -332,7 +405,9 @@ def _users_of(service: Service, asset: Asset) -> str:
 def _typed_password() -> str:
     if not sys.stdin.isatty():
         typed = (
-            sys.stdin.buffer.readline().decode(sys.stdin.encoding, "surrogateescape").rstrip("\r\n")
+            sys.stdin.buffer.readline()
+            .decode(sys.stdin.encoding, "surrogateescape")
+            .rstrip("\r\n")
         )
         # They stand for invalid bytes. A UnicodeDecodeError would hold the password.
         if any("\ud800" <= char <= "\udfff" for char in typed):
@@ -341,7 +416,9 @@ def _typed_password() -> str:
             )
         return typed
     try:
-        password = getpass.getpass(f"New password (at least {passwords.SHORTEST} characters): ")
+        password = getpass.getpass(
+            f"New password (at least {passwords.SHORTEST} characters): "
+        )
         again = getpass.getpass("Repeat the password: ")
     except EOFError:
         raise SetupError("No password was entered; nothing has changed.") from None
@@ -362,7 +439,11 @@ _ARGUMENTS: dict[str, JsonObject] = {
     },
     "--shared": {"action": "store_true", "help": "share it with its organisation"},
     "--label": {"default": "", "help": "what it is for"},
-    "--days": {"type": float, "metavar": "N", "help": "days until it expires (default: never)"},
+    "--days": {
+        "type": float,
+        "metavar": "N",
+        "help": "days until it expires (default: never)",
+    },
     "--overlap": {
         "type": float,
         "default": 24,
@@ -388,7 +469,9 @@ def _list(about: str, records: Callable[[Grants], Sequence[Any]]) -> Action:
 def _named(about: str, change: Callable[[Grants, str], str], done: str) -> Action:
     return Action(
         about,
-        lambda service, options: f"{quoted(change(service.grants, options.name))} {done}",
+        lambda service, options: (
+            f"{quoted(change(service.grants, options.name))} {done}"
+        ),
         ("name",),
     )
 
@@ -397,7 +480,9 @@ ACTIONS = {
     "users": {
         "list": _list("list all users", Grants.users),
         "add": Action(
-            "add a user, without a password", _add_user, ("name", "--email", "--organisation")
+            "add a user, without a password",
+            _add_user,
+            ("name", "--email", "--organisation"),
         ),
         "remove": _named(
             "remove a user, with grants and API keys",
@@ -430,21 +515,29 @@ ACTIONS = {
             "was removed; nobody may run its functions any more.",
         ),
         "share": Action(
-            "share an asset with its organisation", partial(_share, is_shared=True), ("name",)
+            "share an asset with its organisation",
+            partial(_share, is_shared=True),
+            ("name",),
         ),
         "unshare": Action(
-            "limit an asset to users with a grant", partial(_share, is_shared=False), ("name",)
+            "limit an asset to users with a grant",
+            partial(_share, is_shared=False),
+            ("name",),
         ),
     },
     "grants": {
         "list": _list("list all grants; shared assets need none", Grants.grants),
-        "add": Action("let a user run the functions of an asset", _add_grant, ("user", "asset")),
+        "add": Action(
+            "let a user run the functions of an asset", _add_grant, ("user", "asset")
+        ),
         "remove": Action("remove a grant", _remove_grant, ("user", "asset")),
     },
     "keys": {
         "list": _list("list all API keys, without their secrets", Grants.api_keys),
         "add": Action(
-            "create an API key and print it, once", _add_key, ("user", "--label", "--days")
+            "create an API key and print it, once",
+            _add_key,
+            ("user", "--label", "--days"),
         ),
         "remove": Action("revoke an API key", _remove_key, ("id",)),
     },

@@ -24,9 +24,17 @@ from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.kept_records import KeptLimits
 from jupyter_funcs.service.builtin import card_functions, companies, demo
 from jupyter_funcs.service.config.settings import Settings, load
-from jupyter_funcs.service.engine.remote_engine import IN_MEMORY, RemoteEngine, connect_engine
+from jupyter_funcs.service.engine.remote_engine import (
+    IN_MEMORY,
+    RemoteEngine,
+    connect_engine,
+)
 from jupyter_funcs.service.publishing import confinement
-from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, same_name
+from jupyter_funcs.service.publishing.registry import (
+    PublishedFunction,
+    Registry,
+    same_name,
+)
 from jupyter_funcs.service.publishing.worker_pool import Workers
 from jupyter_funcs.service.server.admin import config_option
 from jupyter_funcs.service.web.app import create_app
@@ -96,7 +104,9 @@ def build(settings: Settings, config: Path | None) -> Hosted:
         opened.callback(engine.close)
         if settings.functions.folders or settings.functions.entry_points:
             _warn_of_system()
-            workers = opened.enter_context(closing(_workers(settings, engine, [folder, config])))
+            workers = opened.enter_context(
+                closing(_workers(settings, engine, [folder, config]))
+            )
             functions = [*functions, *workers.load()]
         registry = Registry(functions, author=author)
         grants = state_folder.open_grants(folder, seed)
@@ -106,7 +116,9 @@ def build(settings: Settings, config: Path | None) -> Hosted:
         others = grants.audit.served(str(config.resolve()) if config else None)
         if config and not settings.state and not os.environ.get("FUNCS_STATE_DIR"):
             _warn_of_shared_folder(folder, config, others)
-        grants.audit.published({function.name: _source(function) for function in functions})
+        grants.audit.published(
+            {function.name: _source(function) for function in functions}
+        )
         _warn_of_missing_assets(functions, grants, config)
         _warn_of_missing_lists(functions)
         auth = Auth(state_folder.open_keys(folder), grants)
@@ -120,10 +132,14 @@ def build(settings: Settings, config: Path | None) -> Hosted:
         )
         kept = None
         if server.keep_days:
-            keep = KeptLimits(server.keep_days, server.keep_size, server.keep_size_a_user)
+            keep = KeptLimits(
+                server.keep_days, server.keep_size, server.keep_size_a_user
+            )
             kept = grants.kept_records(folder / "runs", keep)
             opened.callback(kept.close)
-        app = create_app(registry, auth, grants, engine, limits=limits, hosts=hosts, kept=kept)
+        app = create_app(
+            registry, auth, grants, engine, limits=limits, hosts=hosts, kept=kept
+        )
         about = _about(settings, len(built_in), len(functions))
         parts = app.state.runs, app.state.kept
         return Hosted(app, about, folder, grants, settings, *parts, opened.pop_all())
@@ -193,7 +209,9 @@ class LiveService:
             now = self._files()
             pause = max(_POLL_SECONDS, (time.monotonic() - began) / _MOST_WATCHING)
             for version in self._versions[:-1]:
-                is_busy = version.runs.admitted or (version.kept and version.kept.unfinished)
+                is_busy = version.runs.admitted or (
+                    version.kept and version.kept.unfinished
+                )
                 if not version.requests and not is_busy:
                     self._versions.remove(version)
                     version.ends.close()
@@ -212,7 +230,9 @@ class LiveService:
             return
         log.info("Reloaded: serving %s.", self.service.about)
         after = self.service.settings
-        if before.server.model_dump(include=_FIXED) != after.server.model_dump(include=_FIXED):
+        if before.server.model_dump(include=_FIXED) != after.server.model_dump(
+            include=_FIXED
+        ):
             log.warning(
                 "The address, the certificate and the format of the log change when you restart the service."
             )
@@ -223,9 +243,13 @@ class LiveService:
         for published in self.service.settings.functions.folders:
             for folder, inner, names in os.walk(published):
                 inner[:] = [
-                    name for name in inner if not name.startswith(".") and name != "__pycache__"
+                    name
+                    for name in inner
+                    if not name.startswith(".") and name != "__pycache__"
                 ]
-                paths += [Path(folder, name) for name in names if not name.startswith(".")]
+                paths += [
+                    Path(folder, name) for name in names if not name.startswith(".")
+                ]
         files = set()
         for path in paths:
             with suppress(OSError):  # it was removed
@@ -249,13 +273,19 @@ def _limits(settings: Settings, engine: DuckDBEngine) -> Limits:
         limits = limits._replace(engine_threads=server.engine_threads)
     whole = limits._asdict()
     return limits._replace(
-        **{name: server.share(whole[name]) for name in _SHARED if whole[name] is not None}
+        **{
+            name: server.share(whole[name])
+            for name in _SHARED
+            if whole[name] is not None
+        }
     )
 
 
 def _most_workers() -> int:
     """Return for how many worker processes, of which most are small, the machine has memory."""
-    return min(max(psutil.virtual_memory().total // 4 // _WORKER_BYTES, 8), Limits().workers)
+    return min(
+        max(psutil.virtual_memory().total // 4 // _WORKER_BYTES, 8), Limits().workers
+    )
 
 
 def _about(settings: Settings, built_in: int, count: int) -> str:
@@ -295,10 +325,15 @@ def _built_in(
     return built_in if settings.functions.builtin else (), engine
 
 
-def check(settings: Settings) -> tuple[list[PublishedFunction], list[JsonObject], list[str]]:
+def check(
+    settings: Settings,
+) -> tuple[list[PublishedFunction], list[JsonObject], list[str]]:
     """Load the published functions as the service would; return them, their listing, and what is wrong with them."""
     built_in, engine = _built_in(settings, is_demo=False)
-    with closing(engine), closing(_workers(settings, engine, (), keeps_going=True)) as workers:
+    with (
+        closing(engine),
+        closing(_workers(settings, engine, (), keeps_going=True)) as workers,
+    ):
         published = workers.load()
         problems = workers.problems
         by_name = {function.name: function for function in built_in}
@@ -306,10 +341,14 @@ def check(settings: Settings) -> tuple[list[PublishedFunction], list[JsonObject]
             if (other := by_name.setdefault(function.name, function)) is not function:
                 problems.append(str(same_name(other, function)))
         _warn_of_missing_lists([*by_name.values()])
-        kept = [function for function in published if by_name[function.name] is function]
+        kept = [
+            function for function in published if by_name[function.name] is function
+        ]
         registry = Registry(kept, author=settings.organisation)
         assets = dict.fromkeys(function.asset for function in kept)
-        all_ = [Asset(at, name, "", is_shared=True) for at, name in enumerate(assets, 1)]
+        all_ = [
+            Asset(at, name, "", is_shared=True) for at, name in enumerate(assets, 1)
+        ]
         return kept, registry.listing(all_, engine.reference), problems
 
 
@@ -357,7 +396,9 @@ def _workers(
     idle = settings.server.idle_workers
     if idle is None:
         idle = _most_workers()
-    return Workers(setup, own.variables, idle=idle, idle_seconds=settings.server.idle_seconds)
+    return Workers(
+        setup, own.variables, idle=idle, idle_seconds=settings.server.idle_seconds
+    )
 
 
 def _warn_of_shared_folder(folder: Path, config: Path, others: Sequence[str]) -> None:
@@ -397,9 +438,13 @@ def _warn_of_missing_assets(
     """Warn of functions that nobody can see."""
     existing = {folded(asset.name) for asset in grants.all_assets()}
     for asset in dict.fromkeys(
-        function.asset for function in functions if folded(function.asset) not in existing
+        function.asset
+        for function in functions
+        if folded(function.asset) not in existing
     ):
-        names = quoted_list(function.name for function in functions if function.asset == asset)
+        names = quoted_list(
+            function.name for function in functions if function.asset == asset
+        )
         command = f"jupyter funcs admin assets add {shlex.quote(asset)}{config_option(config)}"
         log.warning(
             "Nobody may run %s: the asset %s doesn't exist yet. To add it: %s",

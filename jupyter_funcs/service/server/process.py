@@ -69,7 +69,8 @@ class Listener(socket.socket):
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection; raises `ConnectionAbortedError`, after which asyncio accepts the next one."""
         self._is_pausing = not self._is_pausing
-        if self._is_pausing:  # or one of several processes would take all connections that wait
+        # Or one of several processes would take all connections that wait.
+        if self._is_pausing:
             raise BlockingIOError
         connection, address = super().accept()
         origin = network(address[0])
@@ -120,10 +121,14 @@ class Siblings:
                 status = max(status, code)
                 continue
             log.warning(
-                "Process %s of the service has ended (%s); another one starts.", number, code
+                "Process %s of the service has ended (%s); another one starts.",
+                number,
+                code,
             )
             time.sleep(_REPLACE_SECONDS)
-            if not self._is_ending and (sibling := self._start(number, is_replacement=True)):
+            if not self._is_ending and (
+                sibling := self._start(number, is_replacement=True)
+            ):
                 return sibling
         raise SystemExit(status)
 
@@ -225,7 +230,9 @@ def check_certificate(certificate: Path, key: Path) -> None:
 
 def _addresses(host: str, port: int) -> list[Any]:
     try:
-        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
     except (OSError, UnicodeError):
         raise SetupError(
             f"{quoted(host)} is not an address or a host name that resolves.\n"
@@ -255,10 +262,16 @@ class _JSONLine(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
         }
-        facts |= {name: value for name, value in vars(record).items() if name not in _ATTRIBUTES}
+        facts |= {
+            name: value
+            for name, value in vars(record).items()
+            if name not in _ATTRIBUTES
+        }
         if identifier := facts.pop("request_id", request_id.get()):
             facts["request_id"] = identifier
-        facts["timestamp"] = f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+        facts["timestamp"] = (
+            f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+        )
         if record.exc_info:
             facts["exception"] = self.formatException(record.exc_info)
         return facts
@@ -274,7 +287,9 @@ class _Line(_JSONLine):
         )
         trace = facts.pop("exception", "")
         if "milliseconds" in facts:  # its event has these
-            facts = {name: value for name, value in facts.items() if name not in _OF_REQUESTS}
+            facts = {
+                name: value for name, value in facts.items() if name not in _OF_REQUESTS
+            }
         words = [f"{name}={_shown(value)}" for name, value in facts.items()]
         if not logger.startswith("jupyter_funcs.service."):
             words.insert(0, f"[{logger}]")
@@ -342,7 +357,9 @@ class GracefulServer(uvicorn.Server):
         if self._sibling:
             os.write(self._sibling.is_ready, b".")
             os.close(self._sibling.is_ready)
-            self._loop.add_reader(self._sibling.parent, self._end_with_parent, self._sibling.parent)
+            self._loop.add_reader(
+                self._sibling.parent, self._end_with_parent, self._sibling.parent
+            )
 
     def _end_with_parent(self, parent: int) -> None:
         asyncio.get_running_loop().remove_reader(parent)
@@ -353,7 +370,9 @@ class GracefulServer(uvicorn.Server):
         count = self._runs.admitted
         waiting = "no runs in progress"
         if count:
-            waiting = f"waiting up to {self._stop_seconds:g} s for {plural(count, 'run')}"
+            waiting = (
+                f"waiting up to {self._stop_seconds:g} s for {plural(count, 'run')}"
+            )
         log.info("Stopping: %s.", waiting)
         stop = asyncio.get_running_loop().call_later(self._stop_seconds, self._end_runs)
         kept = self._runs.release()  # runs that no connection waits for
@@ -372,16 +391,17 @@ class GracefulServer(uvicorn.Server):
 
     def _end_runs(self) -> None:
         if self._runs.admitted:
-            log.warning("%s run(s) didn't end in time and were cancelled.", self._runs.admitted)
+            log.warning(
+                "%s run(s) didn't end in time and were cancelled.", self._runs.admitted
+            )
         self._runs.stop()
 
 
-_REFUSAL_BODY = (
-    b'{"error":"The service has too many open connections. Try again in 1 s.","body":null}\n'
-)
+_REFUSAL_BODY = b'{"error":"The service has too many open connections. Try again in 1 s.","body":null}\n'
 _REFUSAL = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: %d\r\n"
-    b"Retry-After: 1\r\nConnection: close\r\n\r\n%b" % (len(_REFUSAL_BODY), _REFUSAL_BODY)
+    b"Retry-After: 1\r\nConnection: close\r\n\r\n%b"
+    % (len(_REFUSAL_BODY), _REFUSAL_BODY)
 )
 
 
@@ -423,7 +443,9 @@ class HttpConnection(H11Protocol):
         super().on_response_complete()
         self._watch()
         if (unread := self.transport.get_write_buffer_size()) and not self._stall:
-            self._stall = self.loop.call_later(self.stall_seconds, self._end_if_stalled, unread)
+            self._stall = self.loop.call_later(
+                self.stall_seconds, self._end_if_stalled, unread
+            )
 
     def shutdown(self) -> None:
         """Close the connection when it is idle; the rest of a body, or of a TLS connection, has a second to come."""
@@ -437,7 +459,9 @@ class HttpConnection(H11Protocol):
         # Between two requests nothing is owed; keep-alive limits that time.
         between = answered and not self.conn.trailing_data[0]
         state = self.conn.their_state
-        owes = (state is h11.IDLE and not between) or (state is h11.SEND_BODY and answered)
+        owes = (state is h11.IDLE and not between) or (
+            state is h11.SEND_BODY and answered
+        )
         if owes and not self._deadline:
             self._deadline = self.loop.call_later(self.head_seconds, self._end)
         elif self._deadline and not owes:
@@ -446,7 +470,8 @@ class HttpConnection(H11Protocol):
 
     def _end(self) -> None:
         log.debug(
-            "A request was incomplete after %s s; its connection was closed.", self.head_seconds
+            "A request was incomplete after %s s; its connection was closed.",
+            self.head_seconds,
         )
         self.transport.close()
 
@@ -454,7 +479,9 @@ class HttpConnection(H11Protocol):
         left = self.transport.get_write_buffer_size()
         self._stall = None
         if left:
-            self._stall = self.loop.call_later(self.stall_seconds, self._end_if_stalled, left)
+            self._stall = self.loop.call_later(
+                self.stall_seconds, self._end_if_stalled, left
+            )
         if left and left == unread:
             log.info(
                 "A caller didn't read its reply for %s s; its connection was closed.",

@@ -49,10 +49,15 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
     )
     add_config(parser)
     parser.add_argument(
-        "--reload", action="store_true", help="serve again when a published file or FILE changes"
+        "--reload",
+        action="store_true",
+        help="serve again when a published file or FILE changes",
     )
     parser.add_argument(
-        "--behind-proxy", action="store_true", default=None, help="a proxy in front adds TLS"
+        "--behind-proxy",
+        action="store_true",
+        default=None,
+        help="a proxy in front adds TLS",
     )
     parser.add_argument(
         "--tls-certificate",
@@ -61,7 +66,10 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
         help="PEM file with the certificate and its chain",
     )
     parser.add_argument(
-        "--tls-key", type=Path, metavar="FILE", help="PEM file with the key, without a password"
+        "--tls-key",
+        type=Path,
+        metavar="FILE",
+        help="PEM file with the key, without a password",
     )
     parser.add_argument(
         "--allowed-host",
@@ -100,7 +108,9 @@ def _serve(options: argparse.Namespace) -> None:
         return _with_options(settings.load(options.config), options)
 
     if options.reload and not options.config:
-        raise SetupError("The demo has no files that change.\nUse --reload with --config FILE.")
+        raise SetupError(
+            "The demo has no files that change.\nUse --reload with --config FILE."
+        )
     server = load().server
     _refuse_plain_http(server)
     with contextlib.ExitStack() as opened:
@@ -118,7 +128,9 @@ def _serve(options: argparse.Namespace) -> None:
         # While the service is ready, the server has handlers of its own.
         signal.signal(signal.SIGTERM, _end)
         signal.signal(signal.SIGINT, _end)
-        live = opened.enter_context(contextlib.closing(LiveService(load, options.config)))
+        live = opened.enter_context(
+            contextlib.closing(LiveService(load, options.config))
+        )
         if sibling is None or sibling.number == 0:  # not of each other
             state_folder.warn_of_others(live.service.folder, opened)
             _warn_of_missing_names(server)
@@ -129,7 +141,8 @@ def _serve(options: argparse.Namespace) -> None:
         process.GracefulServer(live, server, announce, sibling).run(sockets)
         if live.busy_threads:
             log.warning(
-                "%s function(s) that ignore cancellation end with the process.", live.busy_threads
+                "%s function(s) that ignore cancellation end with the process.",
+                live.busy_threads,
             )
     if live.busy_threads:
         # The interpreter would wait for their threads for ever.
@@ -140,9 +153,13 @@ def _serve(options: argparse.Namespace) -> None:
 def _with_options(settings: Settings, options: argparse.Namespace) -> Settings:
     pairs = vars(options).items()
     server = {
-        name: value for name, value in pairs if value is not None and hasattr(settings.server, name)
+        name: value
+        for name, value in pairs
+        if value is not None and hasattr(settings.server, name)
     }
-    return settings.model_copy(update={"server": settings.server.model_copy(update=server)})
+    return settings.model_copy(
+        update={"server": settings.server.model_copy(update=server)}
+    )
 
 
 def _refuse_plain_http(server: Server) -> None:
@@ -163,7 +180,9 @@ def _refuse_plain_http(server: Server) -> None:
 
 def _warn_of_missing_names(server: Server) -> None:
     """Warn that callers from other machines will be refused."""
-    if not server.allowed_hosts and (server.behind_proxy or server.host in _EVERY_ADDRESS):
+    if not server.allowed_hosts and (
+        server.behind_proxy or server.host in _EVERY_ADDRESS
+    ):
         log.warning(
             "Requests from other machines will be refused: the service has no host name. "
             "Set it with --allowed-host NAME, or allowed_hosts in the configuration."

@@ -124,18 +124,27 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
     if kept:
         service.kept = KeptRuns(kept, service)
     routes = [
-        Route("/api/function/ListUserFunctions", service.list_functions, methods=["POST"]),
+        Route(
+            "/api/function/ListUserFunctions", service.list_functions, methods=["POST"]
+        ),
         Route("/api/function/getAll", service.list_functions, methods=["GET"]),
         Route("/api/function/runFunction", service.run_function, methods=["POST"]),
         Route("/api/account/login", service.login, methods=["POST"]),
         Route("/healthz", JSONResponse({"status": "ok"}), methods=["GET"]),
         Route("/readyz", service.ready, methods=["GET"]),
-        Route("/openapi.json", Response(_DOCUMENT.read_bytes(), media_type=JSON), methods=["GET"]),
+        Route(
+            "/openapi.json",
+            Response(_DOCUMENT.read_bytes(), media_type=JSON),
+            methods=["GET"],
+        ),
         *(service.kept.routes() if service.kept else ()),
     ]
     middleware = [
         Middleware(
-            Requests, hosts=hosts, paths=[route.path for route in routes], audit=grants.audit
+            Requests,
+            hosts=hosts,
+            paths=[route.path for route in routes],
+            audit=grants.audit,
         )
     ]
     if hosts.origins:
@@ -248,7 +257,9 @@ class _Service:
         return listing.response(request.headers)
 
     def _list(self, assets: tuple[Asset, ...]) -> _Listing:
-        content = msgspec.json.encode(self.registry.listing(assets, self.engine.reference))
+        content = msgspec.json.encode(
+            self.registry.listing(assets, self.engine.reference)
+        )
         about = {"Funcs-Run-Seconds": f"{self.limits.run_seconds:g}"}
         if self.kept:
             about["Funcs-Runs"] = "kept"
@@ -257,7 +268,9 @@ class _Service:
     async def run_function(self, request: Request) -> Response:
         user = self.user(request)
         note(request.scope, action="run")
-        wanted = WantedRun.read(request, await read_object(request, self.limits.body_seconds))
+        wanted = WantedRun.read(
+            request, await read_object(request, self.limits.body_seconds)
+        )
         if self.kept and (preference := Preference.read(request.headers)):
             return await self.kept.answer(request, user, wanted, preference)
         left = functools.partial(gone, request)
@@ -279,8 +292,12 @@ class _Service:
         call = self.engine.call()
         function: Any = self.registry.get(wanted.function, run.assets)
         if function and function.workers:
-            body = functools.partial(function.body, call, user.id, wanted.form, typed=wanted.typed)
-            awaited = functools.partial(_awaited, scope, function.name, body, wanted, begin)
+            body = functools.partial(
+                function.body, call, user.id, wanted.form, typed=wanted.typed
+            )
+            awaited = functools.partial(
+                _awaited, scope, function.name, body, wanted, begin
+            )
             work = Work(call, lambda: background.start(awaited()), waits=True)
         else:
             work = Work(call, functools.partial(self._reply, scope, call, run, begin))
@@ -292,7 +309,9 @@ class _Service:
         email = document.get("email")
         password = document.get("password")
         if not isinstance(email, str) or not isinstance(password, str):
-            raise RequestError(400, "email or password is missing or not text. Send both.")
+            raise RequestError(
+                400, "email or password is missing or not text. Send both."
+            )
         # Only the name of an account: people type passwords into the field for the name.
         note(request.scope, action="login", user=self.grants.name_of(email))
         address = self.hosts.caller(request.headers, request.client)
@@ -331,7 +350,8 @@ class _Service:
 
     def user(self, request: Request) -> User:
         user = self.auth.user(
-            _single_header(request, "authorization"), _single_header(request, "x-api-key")
+            _single_header(request, "authorization"),
+            _single_header(request, "x-api-key"),
         )
         note(request.scope, user_id=user.id, user=user.name)
         return user
@@ -359,7 +379,9 @@ class _Service:
             values = function.read(args, self.engine.reference, typed=wanted.typed)
             reply = encoded(function.result(call, values), call, form=wanted.form)
         except BaseException as error:  # noqa: BLE001 - a published function may raise anything, even SystemExit
-            return _failed(scope, function.name, error, [*args.values(), *values.values()])
+            return _failed(
+                scope, function.name, error, [*args.values(), *values.values()]
+            )
         if function.depends_on_data_only:
             self._replies.add(run, reply)
         return _success(scope, reply)
@@ -384,7 +406,9 @@ async def _awaited(
     return _success(scope, reply)
 
 
-def _failed(scope: Scope, name: str, error: BaseException, arguments: Sequence[Any]) -> Response:
+def _failed(
+    scope: Scope, name: str, error: BaseException, arguments: Sequence[Any]
+) -> Response:
     """Return the reply to a run that failed."""
     match error:
         case ArgumentsError():
@@ -393,10 +417,15 @@ def _failed(scope: Scope, name: str, error: BaseException, arguments: Sequence[A
             raise ClientDisconnect from None
         case MemoryLimitError():
             log.warning("%s exceeded the memory limit of the engine.", name)
-            return failure(500, f"{name} needs more memory than the service allows. Ask for less.")
+            return failure(
+                500, f"{name} needs more memory than the service allows. Ask for less."
+            )
     log.error("%s failed.\n%s", name, redacted_trace(error, arguments))
     note(scope, failed=True)
-    line = message_of(error).strip().partition("\n")[0][:_LONGEST_REASON] or type(error).__name__
+    line = (
+        message_of(error).strip().partition("\n")[0][:_LONGEST_REASON]
+        or type(error).__name__
+    )
     return failure(200, f"{name} failed: {line}")
 
 
@@ -433,5 +462,7 @@ async def _unauthorized(request: Request, error: UnauthorizedError) -> Response:
 async def _not_allowed(request: Request, error: HTTPException) -> Response:
     headers = error.headers or {}
     return failure(
-        405, f"{request.url.path} supports {headers['Allow']}, not {request.method}.", headers
+        405,
+        f"{request.url.path} supports {headers['Allow']}, not {request.method}.",
+        headers,
     )

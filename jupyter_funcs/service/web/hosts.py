@@ -43,7 +43,9 @@ class Hosts(NamedTuple):
             return peer
         callers = set()
         for name, node in (("x-forwarded-for", str), ("forwarded", _for)):
-            hops = [hop for hop in ",".join(headers.getlist(name)).split(",") if hop.strip()]
+            hops = [
+                hop for hop in ",".join(headers.getlist(name)).split(",") if hop.strip()
+            ]
             if hops:
                 callers.add(self._nearest(map(node, reversed(hops)), peer))
         # With two answers, one of the headers is what the caller wrote and the proxy passed on.
@@ -77,7 +79,11 @@ class Hosts(NamedTuple):
         return None
 
     def _is_own(self, host: str) -> bool:
-        return host == "localhost" or is_loopback(host) or host in map(_normalised, self.names)
+        return (
+            host == "localhost"
+            or is_loopback(host)
+            or host in map(_normalised, self.names)
+        )
 
     def _may_call(self, origin: str, host: str) -> bool:
         if origin.casefold() in {own.casefold().rstrip("/") for own in self.origins}:

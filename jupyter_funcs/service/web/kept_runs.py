@@ -110,11 +110,15 @@ class Preference(NamedTuple):
     @classmethod
     def read(cls, headers: Mapping[str, str]) -> Preference | None:
         """Read it from ``Prefer: respond-async, wait=10`` and ``Idempotency-Key``, if both are there and valid."""
-        wishes = [wish.strip() for wish in headers.get("prefer", "").casefold().split(",")]
+        wishes = [
+            wish.strip() for wish in headers.get("prefer", "").casefold().split(",")
+        ]
         key = headers.get("idempotency-key", "").strip('"')
         if "respond-async" not in wishes or not _KEY.fullmatch(key):
             return None
-        waits = [wish.removeprefix("wait=") for wish in wishes if wish.startswith("wait=")]
+        waits = [
+            wish.removeprefix("wait=") for wish in wishes if wish.startswith("wait=")
+        ]
         return cls(key, _seconds(waits[0] if waits else "0"))
 
 
@@ -153,7 +157,9 @@ class KeptRuns:
         self._records = records
         self._service = service
         self._live: dict[tuple[int, str], _Live] = {}
-        self._held: OrderedDict[tuple[int, str], tuple[KeptRun, Response]] = OrderedDict()
+        self._held: OrderedDict[tuple[int, str], tuple[KeptRun, Response]] = (
+            OrderedDict()
+        )
         self._turns: dict[int, asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(_RUNS_AT_ONCE)
         )
@@ -205,7 +211,9 @@ class KeptRuns:
             return await self._after(request, user, preference)
         live = self._live.get(key)  # another request may have started it meanwhile
         if live is None:
-            live = self._started(_Live(user, preference.key, wanted, self._address(request)))
+            live = self._started(
+                _Live(user, preference.key, wanted, self._address(request))
+            )
             live.facts["request_id"] = request.scope["facts"]["request_id"]
         assert live.task
         left = asyncio.ensure_future(gone(request))
@@ -220,7 +228,9 @@ class KeptRuns:
             facts.update(live.facts)
             reply = live.task.result()
             if live.is_unkept:
-                reply.headers.setdefault("Funcs-Warning", f"The run wasn't kept: {_UNWRITABLE}")
+                reply.headers.setdefault(
+                    "Funcs-Warning", f"The run wasn't kept: {_UNWRITABLE}"
+                )
             return reply
         if left.done() and not left.cancelled():
             raise ClientDisconnect
@@ -238,7 +248,9 @@ class KeptRuns:
             if not run.done():
                 live.cancelled.set()
 
-    async def _after(self, request: Request, user: User, preference: Preference) -> Response:
+    async def _after(
+        self, request: Request, user: User, preference: Preference
+    ) -> Response:
         """Answer the repeated start of a run that is kept."""
         request.scope["facts"].pop("action", None)
         run = await self._awaited(user.id, preference.key, preference.wait)
@@ -256,7 +268,8 @@ class KeptRuns:
         key = document.get("key")
         if not isinstance(key, str) or not _KEY.fullmatch(key):
             raise RequestError(
-                400, "key is missing or not valid. Send 8 to 64 letters, digits, '-' and '_'."
+                400,
+                "key is missing or not valid. Send 8 to 64 letters, digits, '-' and '_'.",
             )
         live = _Live(user, key, wanted, self._address(request))
         note(request.scope, function=wanted.function)
@@ -268,7 +281,9 @@ class KeptRuns:
                 await asyncio.to_thread(self._add, live, WAITING)
             except SetupError as error:
                 log.warning("A run can't be kept: %s", error)
-                return failure(507, "The service can't keep runs now: its disk can't be written.")
+                return failure(
+                    507, "The service can't keep runs now: its disk can't be written."
+                )
             if live.number is not None:
                 self._started(live)
         return await self._accepted(user.id, key)
@@ -282,7 +297,9 @@ class KeptRuns:
         since = 0.0
         if "since" in query:
             try:
-                since = datetime.fromisoformat(query["since"]).astimezone(UTC).timestamp()
+                since = (
+                    datetime.fromisoformat(query["since"]).astimezone(UTC).timestamp()
+                )
             except (ValueError, OverflowError):
                 text = "since is not a time. Send one such as 2025-03-04T12:00:00Z."
                 raise RequestError(400, text) from None
@@ -321,7 +338,9 @@ class KeptRuns:
 
     # What they have in common
 
-    async def _named(self, request: Request, action: str = "", wait: str = "0") -> KeptRun:
+    async def _named(
+        self, request: Request, action: str = "", wait: str = "0"
+    ) -> KeptRun:
         """Return the run that a path names, when it has ended or after some seconds."""
         note(request.scope, path=f"{_PATH}/{{id}}{action}")
         user = self._service.user(request)
@@ -385,7 +404,9 @@ class KeptRuns:
         fetched = BackgroundTask(self._records.note_fetched, run)
         is_json = reply_form(request.headers.get("accept", "")) == "json"
         if run.media_type == ARROW and is_json:
-            reply = await asyncio.to_thread(lambda: encoded(read_stream(path.read_bytes())))
+            reply = await asyncio.to_thread(
+                lambda: encoded(read_stream(path.read_bytes()))
+            )
             return Response(reply.content, run.status, headers, JSON, fetched)
         return FileResponse(path, run.status, headers, run.media_type, fetched)
 
@@ -416,7 +437,13 @@ class KeptRuns:
 
     def _add(self, live: _Live, state: str) -> None:
         wanted = live.wanted
-        what = (wanted.function, wanted.args.decode(), wanted.form, wanted.typed, live.address)
+        what = (
+            wanted.function,
+            wanted.args.decode(),
+            wanted.form,
+            wanted.typed,
+            live.address,
+        )
         live.number = self._records.add(live.user.id, live.id, *what, state=state)
 
     def _keep(self, live: _Live) -> bool:
@@ -448,7 +475,8 @@ class KeptRuns:
             raise
         except RequestError as error:
             is_stopping = error.status_code == 503
-            if not is_stopping or live.number is None:  # else the next process takes it over
+            # Else the next process takes it over.
+            if not is_stopping or live.number is None:
                 refusal = failure(error.status_code, str(error.detail), error.headers)
                 is_over = live.began is not None or live.number is not None
                 answer = refusal if is_over else None  # else it may be started again
@@ -469,13 +497,21 @@ class KeptRuns:
             if live.cancelled.is_set():
                 raise ClientDisconnect
             try:
-                turn = self._turns[live.user.id] if live.number else contextlib.nullcontext()
+                turn = (
+                    self._turns[live.user.id]
+                    if live.number
+                    else contextlib.nullcontext()
+                )
                 async with turn:
                     return await self._service.perform(
                         scope, live.user, live.wanted, live.cancelled.wait, begin
                     )
             except RequestError as error:
-                if error.status_code != 429 or live.number is None or live.began is not None:
+                if (
+                    error.status_code != 429
+                    or live.number is None
+                    or live.began is not None
+                ):
                     raise
             await asyncio.sleep(_LOOK_SECONDS)
 
@@ -506,7 +542,12 @@ class KeptRuns:
         )
 
     def _hold(
-        self, live: _Live, state: str, about: Values, reply: Response | None, text: str | None
+        self,
+        live: _Live,
+        state: str,
+        about: Values,
+        reply: Response | None,
+        text: str | None,
     ) -> None:
         """Hold a result without a file for a while: its caller may not have got it."""
         if reply is None:
@@ -528,7 +569,9 @@ class KeptRuns:
         with self._lock:
             self._held[live.user.id, live.id] = (run, reply)
             size = sum(len(spare.body) for _, spare in self._held.values())
-            while len(self._held) > _MOST_HELD or (size > _MOST_HELD_BYTES and len(self._held) > 1):
+            while len(self._held) > _MOST_HELD or (
+                size > _MOST_HELD_BYTES and len(self._held) > 1
+            ):
                 size -= len(self._held.popitem(last=False)[1][1].body)
 
     async def _watch(self) -> None:
@@ -543,9 +586,13 @@ class KeptRuns:
                         live.cancelled.set()
                 safe = self._service.registry.read_only
                 for run in await asyncio.to_thread(self._records.orphans, safe):
-                    wanted = WantedRun(run.function, run.args.encode(), run.form, bool(run.typed))
+                    wanted = WantedRun(
+                        run.function, run.args.encode(), run.form, bool(run.typed)
+                    )
                     user = User(run.user, run.user_name)
-                    live = self._started(_Live(user, run.id, wanted, run.address, run.number))
+                    live = self._started(
+                        _Live(user, run.id, wanted, run.address, run.number)
+                    )
                     if not self._service.grants.user(run.user_name, math.inf):
                         live.cancelled.set()  # the user was disabled meanwhile
             except SetupError as error:

@@ -46,14 +46,18 @@ class Logins:
         self._auth = auth
         self._storage = MemoryStorage()
         self._windows = MovingWindowRateLimiter(self._storage)
-        self._of_account = RateLimitItemPerMinute(limits.wrong_logins_per_name, namespace="account")
+        self._of_account = RateLimitItemPerMinute(
+            limits.wrong_logins_per_name, namespace="account"
+        )
         self._of_both = RateLimitItemPerMinute(
             limits.wrong_logins_per_name, namespace="account and network"
         )
         self._of_network = RateLimitItemPerMinute(
             limits.wrong_logins_per_address, namespace="network"
         )
-        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="check a password")
+        self._threads = ThreadPoolExecutor(
+            _AT_ONCE, thread_name_prefix="check a password"
+        )
         self._waiting: Counter[str] = Counter()
 
     async def login(self, name: str, password: str, address: str) -> dict[str, str]:
@@ -66,7 +70,10 @@ class Logins:
             (self._of_account, (account,)),
         )
         self._refuse(windows[:2])
-        if self._waiting.total() >= _MOST_WAITING or self._waiting[origin] >= _MOST_WAITING_OF_ONE:
+        if (
+            self._waiting.total() >= _MOST_WAITING
+            or self._waiting[origin] >= _MOST_WAITING_OF_ONE
+        ):
             raise RequestError(
                 503, "Too many logins at once. Try again in 5 s.", {"Retry-After": "5"}
             )

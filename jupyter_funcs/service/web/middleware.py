@@ -53,7 +53,12 @@ _MOST_DIGITS = 400
 # Logged when the caller has left; nobody receives it.
 _CLIENT_CLOSED_REQUEST = 499
 _VALID_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
-_OUTCOMES = {200: "ok", _CLIENT_CLOSED_REQUEST: "cancelled", 500: "failed", 504: "timeout"}
+_OUTCOMES = {
+    200: "ok",
+    _CLIENT_CLOSED_REQUEST: "cancelled",
+    500: "failed",
+    504: "timeout",
+}
 # They cost the caller nothing: a flood of them from one network leaves a record of each account per minute.
 _CHEAP_REFUSALS = {("token use", 401), ("login", 429), ("login", 503)}
 _BETWEEN_REFUSALS = 60
@@ -98,7 +103,10 @@ class Requests:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 # A cache in front ignores X-Api-Key and would serve one user's listing to another.
-                own = (b"x-request-id", identifier.encode()), (b"cache-control", b"no-store")
+                own = (
+                    (b"x-request-id", identifier.encode()),
+                    (b"cache-control", b"no-store"),
+                )
                 message["headers"] = [*message["headers"], *own]
             elif message["type"] == "http.response.body":
                 size += len(message.get("body", b""))
@@ -114,7 +122,8 @@ class Requests:
             if status:
                 raise RuntimeError("The reply was cut short.") from None
             reply = failure(
-                500, f"The service failed. Tell its operator the request id {identifier}."
+                500,
+                f"The service failed. Tell its operator the request id {identifier}.",
             )
             await reply(scope, receive, counted)
         finally:
@@ -124,7 +133,9 @@ class Requests:
             self._record(scope, headers, status, seconds, facts)
             self._log(scope, status, size, seconds, facts)
 
-    async def _handle(self, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _handle(
+        self, headers: Headers, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         refusal = self.hosts.refusal(headers.getlist("host"), headers.getlist("origin"))
         if refusal:
             await failure(403, refusal)(scope, receive, send)
@@ -136,11 +147,18 @@ class Requests:
             await self.app(scope, receive, send)
 
     def _record(
-        self, scope: Scope, headers: Headers, status: int, seconds: float, facts: JsonObject
+        self,
+        scope: Scope,
+        headers: Headers,
+        status: int,
+        seconds: float,
+        facts: JsonObject,
     ) -> None:
         """Record what an endpoint noted as an action in the audit."""
         how = outcome(status, facts)
-        action, sent, _ = (facts.pop(name, None) for name in ("action", "sent", "failed"))
+        action, sent, _ = (
+            facts.pop(name, None) for name in ("action", "sent", "failed")
+        )
         if not action:
             return
         user = facts.get("user")
@@ -151,7 +169,9 @@ class Requests:
             return
         target = sent or facts.get("function")
         detail = None if status == 200 else str(status)
-        self.audit.record(action, user, target, detail, address, how, seconds, facts.get("rows"))
+        self.audit.record(
+            action, user, target, detail, address, how, seconds, facts.get("rows")
+        )
 
     def _is_repeated(self, *refusal: Any) -> bool:
         """Return whether an action of a user from a network was recorded less than a minute ago."""
@@ -163,7 +183,9 @@ class Requests:
         self.refused[refusal] = now + _BETWEEN_REFUSALS
         return False
 
-    def _log(self, scope: Scope, status: int, size: int, seconds: float, facts: JsonObject) -> None:
+    def _log(
+        self, scope: Scope, status: int, size: int, seconds: float, facts: JsonObject
+    ) -> None:
         method = scope["method"] if scope["method"] in HTTPMethod.__members__ else "?"
         path = facts.pop("path", scope["path"] if scope["path"] in self.paths else "?")
         milliseconds = round(seconds * 1000, 1)
@@ -196,7 +218,9 @@ async def read_object(
         return {}
     content_type = request.headers.get("content-type", "")
     if content_type.partition(";")[0].strip().casefold() != JSON:
-        raise RequestError(415, f"The content type is {quoted(content_type)}. Send '{JSON}'.")
+        raise RequestError(
+            415, f"The content type is {quoted(content_type)}. Send '{JSON}'."
+        )
     # Not on the event loop, which a large body would hold up.
     if len(body) > _LARGE_BODY:
         return await asyncio.to_thread(_parsed, body)
@@ -218,10 +242,13 @@ class WantedRun(NamedTuple):
         args = document.get("Args")
         if not isinstance(name, str):
             raise RequestError(
-                400, "FunctionName is missing or not text. Send the name of a function, as listed."
+                400,
+                "FunctionName is missing or not text. Send the name of a function, as listed.",
             )
         if not isinstance(args, dict | None):
-            raise RequestError(400, "Args is not an object. Send the arguments by name.")
+            raise RequestError(
+                400, "Args is not an object. Send the arguments by name."
+            )
         form = reply_form(request.headers.get("accept", ""))
         typed = request.headers.get("funcs-args", "").strip().casefold() == "json"
         return cls(name, msgspec.json.encode(args or {}), form, typed)
@@ -230,7 +257,8 @@ class WantedRun(NamedTuple):
 def _parsed(body: bytes) -> JsonObject:
     if body.count(b"[") + body.count(b"{") > _MOST_BRACKETS:
         raise RequestError(
-            400, f"The request body is nested too deeply, or has over {_MOST_BRACKETS:,} brackets."
+            400,
+            f"The request body is nested too deeply, or has over {_MOST_BRACKETS:,} brackets.",
         )
     try:
         # Of two equal keys one wins silently, and another parser may take the other.
@@ -238,14 +266,17 @@ def _parsed(body: bytes) -> JsonObject:
         document = msgspec.json.decode(body)
     except RecursionError:
         raise RequestError(
-            400, "The request body is nested too deeply. Send an object of text and lists."
+            400,
+            "The request body is nested too deeply. Send an object of text and lists.",
         ) from None
     except (msgspec.MsgspecError, ValueError) as error:
         raise RequestError(
             400, f"The request body is not JSON: {error}. Send a JSON object."
         ) from None
     if not isinstance(document, dict):
-        raise RequestError(400, "The request body is JSON, but not an object. Send a JSON object.")
+        raise RequestError(
+            400, "The request body is JSON, but not an object. Send a JSON object."
+        )
     return document
 
 
@@ -303,7 +334,8 @@ def reply_form(accept: str) -> ReplyForm:
 def qualities(accept: str) -> dict[str, float]:
     """Return what an ``Accept`` or ``Accept-Encoding`` header names, and how much it is wanted, from 0 to 1."""
     entries = (
-        [part.strip() for part in entry.split(";")] for entry in accept.casefold().split(",")
+        [part.strip() for part in entry.split(";")]
+        for entry in accept.casefold().split(",")
     )
     return {name: _quality(parameters) for name, *parameters in entries}
 

@@ -98,7 +98,9 @@ class Places:
 
     def _fill(self) -> None:
         while self.busy < self._number:
-            user = next((user for user in self._waiting if self._busy[user] < self._share), None)
+            user = next(
+                (user for user in self._waiting if self._busy[user] < self._share), None
+            )
             if user is None:
                 return
             start = self._waiting[user].popleft()
@@ -160,7 +162,8 @@ class Runs:
         stop = loop.create_future()
 
         def has_begun() -> None:
-            with contextlib.suppress(RuntimeError):  # an embedded service's loop may be closed
+            # An embedded service's loop may be closed.
+            with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(begun.set_result, None)
 
         running = self._admitted(user, work, has_begun)
@@ -171,7 +174,9 @@ class Runs:
             for stage, late in ((begun, self._waited_too_long), (done, self._too_long)):
                 ends = (stage, done, gone, stop)
                 await asyncio.wait(
-                    ends, timeout=self._limits.run_seconds, return_when=asyncio.FIRST_COMPLETED
+                    ends,
+                    timeout=self._limits.run_seconds,
+                    return_when=asyncio.FIRST_COMPLETED,
                 )
                 if done.done():
                     return done.result()
@@ -198,7 +203,9 @@ class Runs:
             if not stop.done():
                 stop.set_result(None)
 
-    def _admitted(self, user: int, work: Work, has_begun: Callable[[], None]) -> Future[Any]:
+    def _admitted(
+        self, user: int, work: Work, has_begun: Callable[[], None]
+    ) -> Future[Any]:
         """Admit a run, which counts until its work has ended, and begin it when it has a place."""
         if self._pid != os.getpid():  # a fork doesn't inherit threads
             self._reset()
@@ -212,7 +219,11 @@ class Runs:
             has_begun()
             ending = functools.partial(self._ended, running, time.monotonic())
             begin = work.begin
-            future = context.run(begin) if work.waits else self._threads.submit(context.run, begin)
+            future = (
+                context.run(begin)
+                if work.waits
+                else self._threads.submit(context.run, begin)
+            )
             future.add_done_callback(ending)
             return True
 
@@ -254,7 +265,9 @@ class Runs:
 
     def _full(self, text: str) -> RequestError:
         after = self._retry_after()
-        return RequestError(429, f"{text} Try again in {after} s.", {"Retry-After": after})
+        return RequestError(
+            429, f"{text} Try again in {after} s.", {"Retry-After": after}
+        )
 
     def _waited_too_long(self) -> RequestError:
         return self._full(
@@ -262,7 +275,9 @@ class Runs:
         )
 
     def _stopping(self) -> RequestError:
-        return RequestError(503, f"{self.obstacle} Try again soon.", {"Retry-After": "5"})
+        return RequestError(
+            503, f"{self.obstacle} Try again soon.", {"Retry-After": "5"}
+        )
 
     def _too_long(self) -> RequestError:
         limit = f"{self._limits.run_seconds:g} seconds, the limit of this service"
@@ -282,5 +297,7 @@ def _note_abandoned(running: Future[Any], about: Values) -> None:
         extra=about,
     )
     running.add_done_callback(
-        lambda _: log.info("A cancelled run has ended; its place is free again.", extra=about)
+        lambda _: log.info(
+            "A cancelled run has ended; its place is free again.", extra=about
+        )
     )

@@ -65,7 +65,9 @@ def signed(
 
 def without(name: str) -> str:
     return jwt.encode(
-        {key: value for key, value in GOOD.items() if key != name}, KEY, algorithm="HS256"
+        {key: value for key, value in GOOD.items() if key != name},
+        KEY,
+        algorithm="HS256",
     )
 
 
@@ -99,7 +101,9 @@ def test_an_issued_token_names_its_user(auth: Auth) -> None:
     assert auth.user(f"bearer  {auth.issue('Bob', 0.01)}", None).name == "bob"
 
 
-def test_a_token_signed_elsewhere_with_the_same_key_and_claims_is_accepted(auth: Auth) -> None:
+def test_a_token_signed_elsewhere_with_the_same_key_and_claims_is_accepted(
+    auth: Auth,
+) -> None:
     # The control for the cases below: each differs from it in one point.
     assert auth.user(bearer(signed()), None).name == "ann"
 
@@ -125,12 +129,16 @@ def test_a_token_expires_after_its_hours(auth: Auth) -> None:
         pytest.param(signed({"exp": None}), id="exp is null"),
         pytest.param(
             with_payload(
-                json.dumps(GOOD | {"exp": 1}).replace('"exp": 1', '"exp": 1e999').encode()
+                json.dumps(GOOD | {"exp": 1})
+                .replace('"exp": 1', '"exp": 1e999')
+                .encode()
             ),
             id="exp is infinite",
         ),
         pytest.param(
-            with_payload(json.dumps(GOOD | {"exp": 1}).replace('"exp": 1', '"exp": NaN').encode()),
+            with_payload(
+                json.dumps(GOOD | {"exp": 1}).replace('"exp": 1', '"exp": NaN').encode()
+            ),
             id="exp is NaN",
         ),
         pytest.param(signed({"iat": NOW + 600}), id="from the future"),
@@ -139,9 +147,12 @@ def test_a_token_expires_after_its_hours(auth: Auth) -> None:
         pytest.param(signed({"iat": True}), id="iat is a truth value"),
         pytest.param(signed({"nbf": NOW + 600}), id="not yet"),
         pytest.param(signed({"sub": "eve"}), id="nobody's"),
-        pytest.param(with_payload(json.dumps(GOOD | {"sub": 1}).encode()), id="sub is a number"),
         pytest.param(
-            with_payload(json.dumps(GOOD | {"sub": "\ud800"}).encode()), id="sub isn't a text"
+            with_payload(json.dumps(GOOD | {"sub": 1}).encode()), id="sub is a number"
+        ),
+        pytest.param(
+            with_payload(json.dumps(GOOD | {"sub": "\ud800"}).encode()),
+            id="sub isn't a text",
         ),
         pytest.param(signed({"aud": "other"}), id="wrong aud"),
         pytest.param(signed({"iss": "other"}), id="wrong iss"),
@@ -154,7 +165,8 @@ def test_a_token_expires_after_its_hours(auth: Auth) -> None:
         pytest.param(signed(jku="http://evil"), id="jku"),
         pytest.param(signed(jwk={"kty": "oct", "k": "a2tr"}), id="jwk"),
         pytest.param(
-            with_payload(json.dumps(GOOD).encode()[:-1] + b',"sub":"bob"}'), id="duplicate claims"
+            with_payload(json.dumps(GOOD).encode()[:-1] + b',"sub":"bob"}'),
+            id="duplicate claims",
         ),
         pytest.param(with_payload(b"[" * 100_000), id="depth bomb"),
         pytest.param(tampered(), id="tampered"),
@@ -163,7 +175,9 @@ def test_a_token_expires_after_its_hours(auth: Auth) -> None:
         pytest.param("é.ü.ß", id="not ASCII"),
     ],
 )
-def test_any_other_token_is_refused_without_a_word_about_it(auth: Auth, token: str) -> None:
+def test_any_other_token_is_refused_without_a_word_about_it(
+    auth: Auth, token: str
+) -> None:
     """FAULTS.md 107, 108."""
     assert refuses(auth, bearer(token))
 

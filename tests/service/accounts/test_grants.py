@@ -42,7 +42,9 @@ PASSWORD = "correct horse"
 
 @pytest.fixture(params=["in memory", "in a file"])
 def grants(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Grants]:
-    made = Grants(None if request.param == "in memory" else tmp_path / "accounts.sqlite")
+    made = Grants(
+        None if request.param == "in memory" else tmp_path / "accounts.sqlite"
+    )
     yield made
     made.close()
 
@@ -86,7 +88,9 @@ def assets_of(grants: Grants, name: str) -> list[str]:
 # Who may run what.
 
 
-def test_a_user_has_what_is_granted_and_what_is_shared_in_their_organisation(acme: Grants) -> None:
+def test_a_user_has_what_is_granted_and_what_is_shared_in_their_organisation(
+    acme: Grants,
+) -> None:
     acme.grant("ann", "C")
     assert assets_of(acme, "ann") == ["A", "C"]
     assert assets_of(acme, "bob") == ["A"]
@@ -133,13 +137,19 @@ def test_a_grant_given_twice_is_one_and_one_that_is_not_there_cannot_be_withdraw
 
 
 OPERATIONS = st.one_of(
-    st.tuples(st.sampled_from(["grant", "withdraw"]), st.sampled_from("uv"), st.sampled_from("AB")),
+    st.tuples(
+        st.sampled_from(["grant", "withdraw"]),
+        st.sampled_from("uv"),
+        st.sampled_from("AB"),
+    ),
     st.tuples(
         st.sampled_from(["share", "unshare", "remove asset", "add asset"]),
         st.just(""),
         st.sampled_from("AB"),
     ),
-    st.tuples(st.sampled_from(["remove user", "add user"]), st.sampled_from("uv"), st.just("")),
+    st.tuples(
+        st.sampled_from(["remove user", "add user"]), st.sampled_from("uv"), st.just("")
+    ),
 )
 
 
@@ -209,7 +219,9 @@ def test_after_any_changes_a_user_sees_what_a_set_of_pairs_says(
             id="an email as a name",
         ),
         pytest.param(
-            lambda grants: grants.add_user("eve", organisation="Acme", email="ANN@acme.example"),
+            lambda grants: grants.add_user(
+                "eve", organisation="Acme", email="ANN@acme.example"
+            ),
             "is the email of 'ann'",
             id="an email in use",
         ),
@@ -288,13 +300,21 @@ def test_after_any_changes_a_user_sees_what_a_set_of_pairs_says(
             "Did you mean 'ann'",
             id="asking for an unknown user",
         ),
-        pytest.param(lambda grants: grants.remove_key(3), "No API key 3", id="an unknown key"),
         pytest.param(
-            lambda grants: grants.remove_key(10**30), "No API key", id="a key of any size"
+            lambda grants: grants.remove_key(3), "No API key 3", id="an unknown key"
         ),
-        pytest.param(lambda grants: grants.add_key("ann", days=0), "not 0", id="a key for 0 days"),
         pytest.param(
-            lambda grants: grants.add_key("ann", days=math.nan), "not nan", id="a key for NaN days"
+            lambda grants: grants.remove_key(10**30),
+            "No API key",
+            id="a key of any size",
+        ),
+        pytest.param(
+            lambda grants: grants.add_key("ann", days=0), "not 0", id="a key for 0 days"
+        ),
+        pytest.param(
+            lambda grants: grants.add_key("ann", days=math.nan),
+            "not nan",
+            id="a key for NaN days",
         ),
         pytest.param(
             lambda grants: grants.add_key("ann", label="\n"),
@@ -344,7 +364,10 @@ def test_names_compare_without_case_and_keep_their_spelling(grants: Grants) -> N
             grants.revoke("ann", is_disabled=True),
             grants.revoke("ann", is_disabled=False),
         ),
-        lambda grants: (grants.remove("user", "ann"), grants.add_user("ann", organisation="Acme")),
+        lambda grants: (
+            grants.remove("user", "ann"),
+            grants.add_user("ann", organisation="Acme"),
+        ),
     ],
     ids=["revoked", "new password", "disabled and enabled", "removed and added"],
 )
@@ -378,14 +401,20 @@ def test_a_disabled_user_gets_in_by_nothing(acme: Grants) -> None:
         acme.active_user("ANN")
 
 
-@pytest.mark.parametrize("login", ["ann", "ANN", "ann@acme.example", "Ann@Acme.Example"])
-def test_a_login_is_the_name_or_the_email_in_any_case(unchanged: Grants, login: str) -> None:
+@pytest.mark.parametrize(
+    "login", ["ann", "ANN", "ann@acme.example", "Ann@Acme.Example"]
+)
+def test_a_login_is_the_name_or_the_email_in_any_case(
+    unchanged: Grants, login: str
+) -> None:
     user = unchanged.user_of_password(login, PASSWORD)
     assert user is not None
     assert user.name == "ann"
 
 
-def test_an_accented_letter_is_the_same_however_a_keyboard_writes_it(acme: Grants) -> None:
+def test_an_accented_letter_is_the_same_however_a_keyboard_writes_it(
+    acme: Grants,
+) -> None:
     acme.set_password("ann", "passw\u00f6rd")
     assert acme.user_of_password("ann", "passwo\u0308rd")
 
@@ -403,7 +432,9 @@ def test_an_accented_letter_is_the_same_however_a_keyboard_writes_it(acme: Grant
         pytest.param("\ud800\x00", PASSWORD, id="a name that cannot be"),
     ],
 )
-def test_any_other_login_is_refused(unchanged: Grants, login: str, password: str) -> None:
+def test_any_other_login_is_refused(
+    unchanged: Grants, login: str, password: str
+) -> None:
     assert unchanged.user_of_password(login, password) is None
 
 
@@ -443,7 +474,9 @@ def test_a_hash_costs_what_argon2_recommends() -> None:
         pytest.param("lone \ud800 surrogate", id="half a surrogate pair"),
     ],
 )
-def test_a_poor_password_is_refused_and_not_shown(unchanged: Grants, password: str) -> None:
+def test_a_poor_password_is_refused_and_not_shown(
+    unchanged: Grants, password: str
+) -> None:
     with pytest.raises(SetupError) as caught:
         unchanged.set_password("bob", password)
     assert not password or password not in str(caught.value)
@@ -459,7 +492,9 @@ def test_a_hash_of_older_parameters_is_renewed_by_the_next_login_and_ends_no_tok
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(
-            passwords, "_hasher", lambda: (PasswordHasher(time_cost=1, memory_cost=1024), "")
+            passwords,
+            "_hasher",
+            lambda: (PasswordHasher(time_cost=1, memory_cost=1024), ""),
         )
         acme.set_password("ann", PASSWORD)
     issued = time.time()
@@ -478,7 +513,9 @@ def test_a_login_succeeds_while_its_hash_cannot_be_renewed(
     grants = Grants(path, seed=demo.add_accounts)
     with monkeypatch.context() as patch:
         patch.setattr(
-            passwords, "_hasher", lambda: (PasswordHasher(time_cost=1, memory_cost=1024), "")
+            passwords,
+            "_hasher",
+            lambda: (PasswordHasher(time_cost=1, memory_cost=1024), ""),
         )
         grants.set_password("guest", PASSWORD)
     grants._database._writer.execute("PRAGMA busy_timeout = 50")
@@ -495,7 +532,10 @@ def test_a_login_succeeds_while_its_hash_cannot_be_renewed(
 
 
 def test_an_api_key_is_its_users_until_it_ends_or_is_removed(acme: Grants) -> None:
-    lasting, ending = acme.add_key("ann", label="nightly"), acme.add_key("bob", days=2e-6)
+    lasting, ending = (
+        acme.add_key("ann", label="nightly"),
+        acme.add_key("bob", days=2e-6),
+    )
     found = acme.user_of_key(lasting)
     assert found is not None
     assert found.name == "ann"
@@ -562,7 +602,9 @@ def test_the_file_is_the_owners_alone_whatever_the_mask(tmp_path: Path) -> None:
     try:
         grants = Grants(path)
         grants.add_user("ann", organisation="Acme")
-        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+        modes = {
+            file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()
+        }
         grants.close()
         path.chmod(0o644)
         Grants(path).close()
@@ -596,9 +638,15 @@ def of_the_future(path: Path) -> None:
     [
         (of_text, "not a database"),
         (of_another_program, "the database of another program"),
-        (of_the_future, f"has version {len(SCHEMA) + 1}; this release supports {len(SCHEMA)}"),
+        (
+            of_the_future,
+            f"has version {len(SCHEMA) + 1}; this release supports {len(SCHEMA)}",
+        ),
         (lambda path: path.mkdir(), "cannot be used: unable to open"),
-        (lambda path: path.parent.rmdir(), "cannot be created: No such file or directory"),
+        (
+            lambda path: path.parent.rmdir(),
+            "cannot be created: No such file or directory",
+        ),
     ],
     ids=["text", "another program's", "a newer version", "a folder", "no folder"],
 )
@@ -636,7 +684,10 @@ def test_another_processs_long_change_holds_up_no_reader_and_a_writer_for_a_boun
     other.execute("BEGIN IMMEDIATE")
     other.execute("DELETE FROM users")
     assert assets_of(grants, "guest") == ["Demo panel data"]
-    with pytest.raises(SetupError, match=r"locked.*\n.*try again"), waits_shortly.change():
+    with (
+        pytest.raises(SetupError, match=r"locked.*\n.*try again"),
+        waits_shortly.change(),
+    ):
         pass
     other.execute("ROLLBACK")
     with waits_shortly.change():
@@ -658,11 +709,16 @@ def test_a_change_that_fails_midway_is_undone(grants: Grants) -> None:
     grants.add_user("ann", organisation="Acme")
 
 
-def test_what_one_process_changes_the_next_question_of_another_sees(tmp_path: Path) -> None:
+def test_what_one_process_changes_the_next_question_of_another_sees(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "accounts.sqlite"
     grants = Grants(path, seed=demo.add_accounts)
     code = "import sys; from pathlib import Path; from jupyter_funcs.service.accounts.grants import Grants\n"
-    python(code + "Grants(Path(sys.argv[1])).withdraw('analyst', 'Demo reports')", str(path))
+    python(
+        code + "Grants(Path(sys.argv[1])).withdraw('analyst', 'Demo reports')",
+        str(path),
+    )
     assert assets_of(grants, "analyst") == ["Demo panel data"]
     grants.close()
 
@@ -675,13 +731,18 @@ def test_many_threads_read_and_change_at_once(grants: Grants) -> None:
     def look() -> None:
         while not is_over.is_set():
             wrong.extend(
-                each.name for each in grants.users() if assets_of(grants, each.name) != ["A"]
+                each.name
+                for each in grants.users()
+                if assets_of(grants, each.name) != ["A"]
             )
 
     with ThreadPoolExecutor(8) as threads:
         readers = [threads.submit(look) for _ in range(3)]
         list(
-            threads.map(lambda number: grants.add_user(f"u{number}", organisation="o"), range(100))
+            threads.map(
+                lambda number: grants.add_user(f"u{number}", organisation="o"),
+                range(100),
+            )
         )
         is_over.set()
         for reader in readers:
@@ -703,7 +764,9 @@ print(sorted(account.name for account in grants.users()), len(grants.grants()))
 
 
 @pytest.mark.slow
-def test_processes_that_make_the_file_at_the_same_moment_agree_on_one(tmp_path: Path) -> None:
+def test_processes_that_make_the_file_at_the_same_moment_agree_on_one(
+    tmp_path: Path,
+) -> None:
     for attempt in range(3):
         folder = tmp_path / str(attempt)
         folder.mkdir()
@@ -778,9 +841,13 @@ print(json.dumps(fates))
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="file size limits are POSIX's")
-def test_a_full_disk_at_any_write_leaves_the_old_accounts_intact(tmp_path: Path) -> None:
+def test_a_full_disk_at_any_write_leaves_the_old_accounts_intact(
+    tmp_path: Path,
+) -> None:
     fates = json.loads(python(FULL_DISK, str(tmp_path)))
-    assert set(fates) == {"old", "new"}, "the sizes tried must cross the one that the change needs"
+    assert set(fates) == {"old", "new"}, (
+        "the sizes tried must cross the one that the change needs"
+    )
 
 
 ADD_USERS = """
@@ -820,7 +887,9 @@ def test_what_was_committed_survives_kill_9_at_any_moment(tmp_path: Path) -> Non
     assert len(printed) > 6
 
 
-def test_users_and_assets_are_found_fast_enough_for_the_event_loop(tmp_path: Path) -> None:
+def test_users_and_assets_are_found_fast_enough_for_the_event_loop(
+    tmp_path: Path,
+) -> None:
     """SQLite takes as many steps among 200 users as among the few of the demo."""
     grants = Grants(tmp_path / "accounts.sqlite", seed=demo.add_accounts)
 

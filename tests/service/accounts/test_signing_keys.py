@@ -24,7 +24,9 @@ from tests.service.conftest import at_once, python
 if TYPE_CHECKING:
     from pathlib import Path
 
-POSIX = pytest.mark.skipif(sys.platform == "win32", reason="file modes and limits are POSIX's")
+POSIX = pytest.mark.skipif(
+    sys.platform == "win32", reason="file modes and limits are POSIX's"
+)
 LONG, OTHER, SHORT = (
     base64.b64encode(byte * length).decode()
     for byte, length in ((b"a", 32), (b"b", 64), (b"s", 31))
@@ -70,7 +72,9 @@ def test_a_rotation_signs_with_a_new_key_and_verifies_with_the_old_one_until_the
     assert ends[0] is None
     assert ends[1] == ends[2], "a shorter overlap shortens those from before too"
     keys.rotate(1)
-    assert [key.ends for key in keys.records()][2:] == ends[1:], "a longer one lengthens none"
+    assert [key.ends for key in keys.records()][2:] == ends[1:], (
+        "a longer one lengthens none"
+    )
     time.sleep(max(0, (ends[1] or 0) - time.time()) + 0.01)
     assert keys.accepted[1:] == [third]
     keys.rotate(0)
@@ -84,7 +88,11 @@ def test_a_running_service_takes_over_a_rotation_by_another_process(path: Path) 
     code = "import sys; from pathlib import Path; from jupyter_funcs.service.accounts.signing_keys import SigningKeys\n"
     python(f"{code}SigningKeys.open(Path(sys.argv[1])).rotate(24)", str(path))
     assert running.accepted[0] != first
-    assert running.accepted == [running.accepted[0], first] == SigningKeys.open(path).accepted
+    assert (
+        running.accepted
+        == [running.accepted[0], first]
+        == SigningKeys.open(path).accepted
+    )
 
 
 @pytest.mark.parametrize("overlap", [-1, 366 * 24 + 1, float("nan"), float("inf")])
@@ -112,10 +120,15 @@ def record(key: str, ends: float | None = None) -> dict[str, object]:
         pytest.param('{"keys": null}', id="keys are null"),
         pytest.param(json.dumps({"keys": [record(SHORT)]}), id="a short key"),
         pytest.param(
-            json.dumps({"keys": [record(LONG), record(SHORT, 1e12)]}), id="a short second key"
+            json.dumps({"keys": [record(LONG), record(SHORT, 1e12)]}),
+            id="a short second key",
         ),
-        pytest.param(json.dumps({"keys": [record(LONG[:-1])]}), id="a key with invalid base64"),
-        pytest.param(json.dumps({"keys": [record(LONG, 1e12)]}), id="only a key that ends"),
+        pytest.param(
+            json.dumps({"keys": [record(LONG[:-1])]}), id="a key with invalid base64"
+        ),
+        pytest.param(
+            json.dumps({"keys": [record(LONG, 1e12)]}), id="only a key that ends"
+        ),
         pytest.param(json.dumps({"keys": [record("é")]}), id="a key that isn't ASCII"),
         pytest.param("\ud800", id="half a surrogate pair"),
     ],
@@ -138,7 +151,9 @@ def test_a_file_without_good_keys_is_refused_and_shows_nothing_of_itself(
 
 @POSIX
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644])
-def test_a_file_that_others_may_read_or_change_is_refused(path: Path, mode: int) -> None:
+def test_a_file_that_others_may_read_or_change_is_refused(
+    path: Path, mode: int
+) -> None:
     SigningKeys.open(path)
     path.chmod(mode)
     with pytest.raises(
@@ -157,7 +172,8 @@ def test_a_pipe_is_refused_and_nothing_waits_for_it(path: Path) -> None:
     path.unlink()
     os.mkfifo(path, 0o600)
     with pytest.raises(
-        SetupError, match=r"signing-keys.json cannot be read: it is not a regular file\.$"
+        SetupError,
+        match=r"signing-keys.json cannot be read: it is not a regular file\.$",
     ):
         SigningKeys.open(path)
     assert keys.accepted == before
@@ -169,7 +185,10 @@ def test_what_a_killed_process_left_is_removed_under_the_lock(path: Path) -> Non
     import fcntl
 
     SigningKeys.open(path)
-    left, other = path.with_name(f".{path.name}.abc12345.part"), path.with_name("notes.part")
+    left, other = (
+        path.with_name(f".{path.name}.abc12345.part"),
+        path.with_name("notes.part"),
+    )
     for file in (left, other):
         file.write_text('{"keys": [')
     folder = os.open(path.parent, os.O_RDONLY)
@@ -180,7 +199,9 @@ def test_what_a_killed_process_left_is_removed_under_the_lock(path: Path) -> Non
     assert left.exists(), "whoever holds the lock may be writing it"
     os.close(folder)
     opening.join(60)
-    assert sorted(file.name for file in path.parent.iterdir()) == sorted([other.name, path.name])
+    assert sorted(file.name for file in path.parent.iterdir()) == sorted(
+        [other.name, path.name]
+    )
 
 
 def test_a_file_or_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
@@ -240,10 +261,14 @@ def test_either_alphabet_of_base64_is_read_padded_or_not() -> None:
     [
         pytest.param(SHORT, "Key 1 of FUNCS_SIGNING_KEY has 31 bytes", id="short"),
         pytest.param(
-            f"{LONG},{SHORT}", "Key 2 of FUNCS_SIGNING_KEY has 31 bytes", id="short second"
+            f"{LONG},{SHORT}",
+            "Key 2 of FUNCS_SIGNING_KEY has 31 bytes",
+            id="short second",
         ),
         pytest.param("", "has 0 bytes", id="empty"),
-        pytest.param(f"{LONG},", "Key 2 of FUNCS_SIGNING_KEY has 0 bytes", id="empty second"),
+        pytest.param(
+            f"{LONG},", "Key 2 of FUNCS_SIGNING_KEY has 0 bytes", id="empty second"
+        ),
         pytest.param("correct horse battery staple!", "isn't base64", id="words"),
         pytest.param("é", "isn't base64", id="not ASCII"),
         pytest.param("A", "isn't base64", id="one letter"),
@@ -281,7 +306,9 @@ print(keys.accepted[0].hex())
 
 
 @pytest.mark.slow
-def test_processes_that_make_the_file_at_the_same_moment_agree_on_one(path: Path) -> None:
+def test_processes_that_make_the_file_at_the_same_moment_agree_on_one(
+    path: Path,
+) -> None:
     for attempt in range(3):
         keys = at_once(MAKE, path.with_name(f"{attempt}.json"))
         assert len(set(keys)) == 1
@@ -355,7 +382,9 @@ for each in databases:
 time.sleep(0.1)
 """
     done = [
-        subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
+        subprocess.run(
+            [sys.executable, "-c", program], check=False, capture_output=True
+        )
         for _ in range(3)
     ]
     assert [(each.returncode, each.stderr) for each in done] == [(0, b"")] * 3

@@ -32,7 +32,9 @@ def frequent() -> Iterator[Query]:
     yield Query(queries.universe)
     for name, column in reference.dimensions.items():
         yield Query(
-            queries.panel_dimensions, (((reference.heading(name), column),),), {"panel": "P"}
+            queries.panel_dimensions,
+            (((reference.heading(name), column),),),
+            {"panel": "P"},
         )
     for is_primary in (True, False):
         yield Query(queries.kpis, (is_primary,), {"symbol": "S"})
@@ -40,13 +42,19 @@ def frequent() -> Iterator[Query]:
     yield Query(queries.bounds, values=ROWS)
     for has_growth in (False, True):
         yield Query(queries.panel_daily, ((), 1 if has_growth else None), ROWS)
-        yield Query(queries.panel_fq, ((), has_growth), ROWS, {"periods": queries.periods([])})
+        yield Query(
+            queries.panel_fq, ((), has_growth), ROWS, {"periods": queries.periods([])}
+        )
     for unit in ("day", "week", "month", "quarter"):
-        yield Query(queries.report, (unit, "generation"), ROWS | {"symbols": ("S", "T")})
+        yield Query(
+            queries.report, (unit, "generation"), ROWS | {"symbols": ("S", "T")}
+        )
 
 
 def table(name: str) -> Any:
-    return ibis.table(tables.CARDS if name == "cards" else tables.SCHEMAS[name], name=name)
+    return ibis.table(
+        tables.CARDS if name == "cards" else tables.SCHEMAS[name], name=name
+    )
 
 
 def compiled() -> dict[str, Any]:

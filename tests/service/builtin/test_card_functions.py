@@ -52,18 +52,26 @@ def stored(raw: pa.Table) -> pd.DataFrame:
 
 
 @functools.cache
-def chosen(panel: str, symbols: tuple[str, ...] = (), brands: tuple[str, ...] = ()) -> pd.DataFrame:
+def chosen(
+    panel: str, symbols: tuple[str, ...] = (), brands: tuple[str, ...] = ()
+) -> pd.DataFrame:
     """Return the stored rows of a selection, with dimension columns named as the service names them."""
     wanted = {"panel": [panel], "symbol": symbols, "merchant": brands}
     filters = [(name, "in", values) for name, values in wanted.items() if values]
-    rows = pq.read_table(demo.spend_file(), filters=filters).to_pandas(date_as_object=False)
-    return rows.assign(**{name: rows[source].astype(str) for name, source in SOURCES.items()})
+    rows = pq.read_table(demo.spend_file(), filters=filters).to_pandas(
+        date_as_object=False
+    )
+    return rows.assign(
+        **{name: rows[source].astype(str) for name, source in SOURCES.items()}
+    )
 
 
 def by_day(rows: pd.DataFrame, dimensions: list[str]) -> pd.DataFrame:
     """Add rows up by day in plain pandas; measures follow from their definitions per day."""
     sums = (
-        rows.groupby(["date", *dimensions], observed=True)[["spend_cents", "transactions", "cards"]]
+        rows.groupby(["date", *dimensions], observed=True)[
+            ["spend_cents", "transactions", "cards"]
+        ]
         .sum()
         .reset_index()
     )
@@ -77,21 +85,34 @@ def by_day(rows: pd.DataFrame, dimensions: list[str]) -> pd.DataFrame:
     return sums
 
 
-def by_window(rows: pd.DataFrame, dimensions: list[str], start: date, end: date) -> pd.DataFrame:
+def by_window(
+    rows: pd.DataFrame, dimensions: list[str], start: date, end: date
+) -> pd.DataFrame:
     """Add rows up over some days in plain pandas; measures follow from their definitions per period."""
     within = pd.to_datetime(rows.date).between(pd.Timestamp(start), pd.Timestamp(end))
     days = by_day(rows[within], dimensions)
     found = []
-    for key, group in days.groupby(dimensions, observed=True) if dimensions else [((), days)]:
+    for key, group in (
+        days.groupby(dimensions, observed=True) if dimensions else [((), days)]
+    ):
         spend, transactions = group.spend_cents.sum() / 100, group.transactions.sum()
         mean = np.mean(group.transactions / group.cards)
         cardholders = transactions / mean
-        values = [spend, transactions, mean, cardholders, spend / transactions, spend / cardholders]
+        values = [
+            spend,
+            transactions,
+            mean,
+            cardholders,
+            spend / transactions,
+            spend / cardholders,
+        ]
         found.append(dict(zip([*dimensions, *MEASURES], [*key, *values], strict=True)))
     return pd.DataFrame(found)
 
 
-def assert_same(found: list[dict[str, Any]], expected: pd.DataFrame, columns: list[str]) -> None:
+def assert_same(
+    found: list[dict[str, Any]], expected: pd.DataFrame, columns: list[str]
+) -> None:
     frame = pd.DataFrame(found)
     pd.testing.assert_frame_equal(
         frame[columns],
@@ -111,7 +132,9 @@ def test_get_panels_lists_both_panels(service: Wire) -> None:
     assert [row["PanelName"] for row in rows] == [P, DEBIT]
 
 
-def test_get_universe_lists_every_company_with_its_fiscal_year_end(service: Wire) -> None:
+def test_get_universe_lists_every_company_with_its_fiscal_year_end(
+    service: Wire,
+) -> None:
     rows = service.rows("Get Universe")
     assert {tuple(row) for row in rows} == {
         ("Symbol", "InstrumentName", "Sector", "Industry", "FiscalYearEnd")
@@ -132,11 +155,16 @@ def test_every_symbol_and_brand_has_data_in_every_panel_and_the_symbols_for_four
     service: Wire, stored: pd.DataFrame
 ) -> None:
     symbols = {row["Symbol"] for row in service.rows("Get Universe")}
-    span = stored.groupby(["panel", "symbol"], observed=True)["date"].agg(["min", "max"])
+    span = stored.groupby(["panel", "symbol"], observed=True)["date"].agg(
+        ["min", "max"]
+    )
     assert set(span.index) == set(itertools.product([P, DEBIT], symbols))
     assert ((span["max"] - span["min"]) > timedelta(days=4 * 366)).all()
     assert set(span["max"]) == {pd.Timestamp(LAST)}
-    assert stored.groupby("panel", observed=True).merchant.nunique().tolist() == [60, 60]
+    assert stored.groupby("panel", observed=True).merchant.nunique().tolist() == [
+        60,
+        60,
+    ]
 
 
 @pytest.mark.slow
@@ -158,12 +186,16 @@ def test_get_panel_dimensions_gives_distinct_values_in_columns_that_depend_on_th
     rows = service.rows("Get Panel Dimensions", PanelName=P, Dimensions=dimensions)
     assert {tuple(row) for row in rows} == {tuple(columns)}
     values = [tuple(row.values()) for row in rows]
-    panel = stored[stored.panel == P][[column.lower() for column in columns]].drop_duplicates()
+    panel = stored[stored.panel == P][
+        [column.lower() for column in columns]
+    ].drop_duplicates()
     assert values == sorted(map(tuple, panel.astype(str).to_numpy()))
     assert len(values) == count
 
 
-def test_get_panel_dimensions_is_described_by_its_own_options_and_columns(service: Wire) -> None:
+def test_get_panel_dimensions_is_described_by_its_own_options_and_columns(
+    service: Wire,
+) -> None:
     """The description names each option of Dimensions, in order, with the column that it really returns."""
     [listed] = [
         each
@@ -175,11 +207,15 @@ def test_get_panel_dimensions_is_described_by_its_own_options_and_columns(servic
     )
     named = listed["description"].partition("take: ")[2].partition(" (")[0].split(", ")
     for option, text in zip(options, named, strict=True):
-        [column] = service.rows("Get Panel Dimensions", PanelName=P, Dimensions=[option])[0]
+        [column] = service.rows(
+            "Get Panel Dimensions", PanelName=P, Dimensions=[option]
+        )[0]
         assert text == (option if option == column else f"{option} as {column}")
 
 
-def test_get_kpis_lists_the_primary_kpi_of_each_panel_unless_asked_for_all(service: Wire) -> None:
+def test_get_kpis_lists_the_primary_kpi_of_each_panel_unless_asked_for_all(
+    service: Wire,
+) -> None:
     primary = service.rows("Get KPIs", Symbol="nvra")
     assert {", ".join(row) for row in primary} == {
         "KpiId, KpiName, Symbol, PanelName, UnitOfMeasure, StatementType, KpiClass, MeasureName, Brands, IsPrimary"
@@ -204,19 +240,29 @@ def test_get_kpis_lists_the_primary_kpi_of_each_panel_unless_asked_for_all(servi
     [[], ["Region"], ["Brand", "Age Group"], ["Age Group", "Region", "Brand"]],
     ids=row_id,
 )
-def test_daily_equals_pandas_on_the_stored_rows(service: Wire, dimensions: list[str]) -> None:
-    found = service.rows("Get Panel Daily", PanelName=DEBIT, Symbol=CLQM, Dimensions=dimensions)
+def test_daily_equals_pandas_on_the_stored_rows(
+    service: Wire, dimensions: list[str]
+) -> None:
+    found = service.rows(
+        "Get Panel Daily", PanelName=DEBIT, Symbol=CLQM, Dimensions=dimensions
+    )
     assert {tuple(row) for row in found} == {("Date", *dimensions, *MEASURES)}
-    expected = by_day(chosen(DEBIT, (CLQM,)), dimensions).sort_values(["date", *dimensions])
+    expected = by_day(chosen(DEBIT, (CLQM,)), dimensions).sort_values(
+        ["date", *dimensions]
+    )
     expected["Date"] = expected.date.astype(str)
     assert_same(found, expected, ["Date", *dimensions, *MEASURES])
     # What is loaded or added up is exact, to the cent.
-    assert [row["Spend"] for row in found] == [cents / 100 for cents in expected.spend_cents]
+    assert [row["Spend"] for row in found] == [
+        cents / 100 for cents in expected.spend_cents
+    ]
     assert [row["Cardholder Count"] for row in found] == expected.cards.tolist()
 
 
 def test_closed_days_are_absent_and_not_zero(service: Wire) -> None:
-    days = {row["Date"] for row in service.rows("Get Panel Daily", PanelName=P, Symbol=NVRA)}
+    days = {
+        row["Date"] for row in service.rows("Get Panel Daily", PanelName=P, Symbol=NVRA)
+    }
     assert "2024-12-25" not in days
     assert {"2024-12-24", "2024-12-26"} <= days
 
@@ -228,7 +274,9 @@ def test_daily_growth_compares_with_the_day_364_days_times_lookback_earlier(
     service: Wire, lookback: int, dimensions: list[str]
 ) -> None:
     asked = {"PanelName": P, "Symbol": NVRA, "Dimensions": dimensions}
-    found = service.rows("Get Panel Daily", **asked, PoPGrowth="YES", PoPLookback=str(lookback))
+    found = service.rows(
+        "Get Panel Daily", **asked, PoPGrowth="YES", PoPLookback=str(lookback)
+    )
     assert {tuple(row) for row in found} == {("Date", *dimensions, *WITH_GROWTH)}
     plain = service.rows("Get Panel Daily", **asked)
     assert [{key: row[key] for key in plain[0]} for row in found] == plain
@@ -252,18 +300,24 @@ def test_daily_growth_compares_with_the_day_364_days_times_lookback_earlier(
 def test_lookback_without_growth_changes_nothing(service: Wire) -> None:
     plain = service.rows("Get Panel Daily", PanelName=P, Symbol=NVRA)
     assert (
-        service.rows("Get Panel Daily", PanelName=P, Symbol=NVRA, PoPGrowth="No", PoPLookback=3)
+        service.rows(
+            "Get Panel Daily", PanelName=P, Symbol=NVRA, PoPGrowth="No", PoPLookback=3
+        )
         == plain
     )
 
 
 @pytest.mark.slow
-def test_several_brands_are_added_up_unless_the_dimensions_have_brand(service: Wire) -> None:
+def test_several_brands_are_added_up_unless_the_dimensions_have_brand(
+    service: Wire,
+) -> None:
     brands = ["Mochandrel", "Cluckmoor"]  # of two companies
     together = service.rows("Get Panel Daily", PanelName=P, Brand=brands)
     expected = by_day(chosen(P, brands=tuple(brands)), [])
     assert_same(together, expected, MEASURES)
-    apart = service.rows("Get Panel Daily", PanelName=P, Brand=brands, Dimensions=["Brand"])
+    apart = service.rows(
+        "Get Panel Daily", PanelName=P, Brand=brands, Dimensions=["Brand"]
+    )
     assert {row["Brand"] for row in apart} == set(brands)
     assert len(apart) == 2 * len(together)
 
@@ -292,7 +346,9 @@ def retail() -> list[tuple[str, date, date]]:
     """Return the retail quarters that start within the data: 13 weeks each, but one of 14."""
     start, found = date(2021, 1, 31), []
     for year, quarter in itertools.product(range(2021, 2026), range(1, 5)):
-        end = start + timedelta(weeks=14 if (year, quarter) == (2023, 4) else 13, days=-1)
+        end = start + timedelta(
+            weeks=14 if (year, quarter) == (2023, 4) else 13, days=-1
+        )
         found.append((f"FQ{quarter} {year}", start, end))
         start = end + timedelta(days=1)
     return found
@@ -310,18 +366,28 @@ def windows(
     quarters: list[tuple[str, date, date]], *, to_date: bool
 ) -> list[tuple[str, bool, date, date]]:
     [passed] = [LAST - start for _, start, end in quarters if start <= LAST <= end]
-    whole = [(label, False, start, end) for label, start, end in quarters if end <= LAST]
-    short = [(label, True, start, min(start + passed, end)) for label, start, end in quarters]
+    whole = [
+        (label, False, start, end) for label, start, end in quarters if end <= LAST
+    ]
+    short = [
+        (label, True, start, min(start + passed, end)) for label, start, end in quarters
+    ]
     return [*whole, *short] if to_date else whole
 
 
 @pytest.mark.parametrize("to_date", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize(
-    "symbol", [NVRA, *(pytest.param(each, marks=pytest.mark.slow) for each in [*CALENDARS][1:])]
+    "symbol",
+    [NVRA, *(pytest.param(each, marks=pytest.mark.slow) for each in [*CALENDARS][1:])],
 )
-def test_fq_equals_pandas_on_the_stored_rows(service: Wire, symbol: str, *, to_date: bool) -> None:
+def test_fq_equals_pandas_on_the_stored_rows(
+    service: Wire, symbol: str, *, to_date: bool
+) -> None:
     found = service.rows(
-        "Get Panel FQ", PanelName=P, Symbol=symbol, **({"PeriodToDate": "yes"} if to_date else {})
+        "Get Panel FQ",
+        PanelName=P,
+        Symbol=symbol,
+        **({"PeriodToDate": "yes"} if to_date else {}),
     )
     window = ["PeriodLabel", "PeriodToDate", "PeriodStartDate", "PeriodEndDate"]
     assert {tuple(row) for row in found} == {(*window, "IsCurrentQuarter", *MEASURES)}
@@ -335,7 +401,9 @@ def test_fq_equals_pandas_on_the_stored_rows(service: Wire, symbol: str, *, to_d
         .groupby("date", as_index=False)[["spend_cents", "transactions", "cards"]]
         .sum()
     )
-    expected = pd.concat(by_window(days, [], start, end) for _, _, start, end in expected_windows)
+    expected = pd.concat(
+        by_window(days, [], start, end) for _, _, start, end in expected_windows
+    )
     assert_same(found, expected, MEASURES)
 
 
@@ -343,7 +411,11 @@ def test_fq_equals_pandas_on_the_stored_rows(service: Wire, symbol: str, *, to_d
 def test_fq_by_dimensions_computes_the_ratios_within_each_group(service: Wire) -> None:
     dimensions = ["Brand", "Region"]
     found = service.rows(
-        "Get Panel FQ", PanelName=P, Symbol=MCHQ, Dimensions=dimensions, PeriodToDate="Yes"
+        "Get Panel FQ",
+        PanelName=P,
+        Symbol=MCHQ,
+        Dimensions=dimensions,
+        PeriodToDate="Yes",
     )
     assert list(found[0])[5:7] == dimensions
     rows = chosen(P, (MCHQ,))
@@ -354,16 +426,22 @@ def test_fq_by_dimensions_computes_the_ratios_within_each_group(service: Wire) -
     assert_same(found, expected, [*dimensions, *MEASURES])
     # A brand that opened in 2022 has no rows before.
     assert (
-        min(row["PeriodStartDate"] for row in found if row["Brand"] == "Steepandra") == "2022-04-01"
+        min(row["PeriodStartDate"] for row in found if row["Brand"] == "Steepandra")
+        == "2022-04-01"
     )
 
 
 def test_fq_sorts_by_period_to_date_then_start_then_dimensions(service: Wire) -> None:
     found = service.rows(
-        "Get Panel FQ", PanelName=P, Symbol=NVRA, Dimensions=["Region", "Brand"], PeriodToDate="Yes"
+        "Get Panel FQ",
+        PanelName=P,
+        Symbol=NVRA,
+        Dimensions=["Region", "Brand"],
+        PeriodToDate="Yes",
     )
     order = [
-        (row["PeriodToDate"], row["PeriodStartDate"], row["Region"], row["Brand"]) for row in found
+        (row["PeriodToDate"], row["PeriodStartDate"], row["Region"], row["Brand"])
+        for row in found
     ]
     assert order == sorted(order)
     assert len(set(order)) == len(order)
@@ -375,7 +453,12 @@ def test_fq_sorts_by_period_to_date_then_start_then_dimensions(service: Wire) ->
 def test_fq_growth_compares_with_the_same_quarter_of_an_earlier_fiscal_year(
     service: Wire, lookback: int, dimensions: list[str]
 ) -> None:
-    asked = {"PanelName": P, "Symbol": NVRA, "Dimensions": dimensions, "PeriodToDate": "Yes"}
+    asked = {
+        "PanelName": P,
+        "Symbol": NVRA,
+        "Dimensions": dimensions,
+        "PeriodToDate": "Yes",
+    }
     found = service.rows("Get Panel FQ", **asked, PoPGrowth="Yes", PoPLookback=lookback)
     assert list(found[0])[5:] == [*dimensions, *WITH_GROWTH]
     keys = ["PeriodLabel", "PeriodToDate", *dimensions]
@@ -383,11 +466,15 @@ def test_fq_growth_compares_with_the_same_quarter_of_an_earlier_fiscal_year(
     compared = 0
     for row in found:
         quarter, year = row["PeriodLabel"].split()
-        before = values.get((f"{quarter} {int(year) - lookback}", *(row[key] for key in keys[1:])))
+        before = values.get(
+            (f"{quarter} {int(year) - lookback}", *(row[key] for key in keys[1:]))
+        )
         compared += before is not None
         for measure in MEASURES:
             expected = (
-                pytest.approx(row[measure] / before[measure] - 1, abs=1e-12) if before else None
+                pytest.approx(row[measure] / before[measure] - 1, abs=1e-12)
+                if before
+                else None
             )
             assert row[f"{measure} Growth"] == expected
     assert 0 < compared < len(found)
@@ -395,7 +482,9 @@ def test_fq_growth_compares_with_the_same_quarter_of_an_earlier_fiscal_year(
 
 def test_use_reported_only_moves_the_mark_of_the_current_quarter(service: Wire) -> None:
     def marks(**options: str) -> tuple[set[str], list[dict[str, Any]]]:
-        rows = service.rows("Get Panel FQ", PanelName=P, Symbol=CLQM, PeriodToDate="Yes", **options)
+        rows = service.rows(
+            "Get Panel FQ", PanelName=P, Symbol=CLQM, PeriodToDate="Yes", **options
+        )
         current = {row["PeriodLabel"] for row in rows if row["IsCurrentQuarter"]}
         return current, [row | {"IsCurrentQuarter": None} for row in rows]
 
@@ -417,7 +506,9 @@ def test_fq_by_brand_uses_the_owners_fiscal_calendar(service: Wire) -> None:
     ]
 
 
-def test_the_quarters_of_a_late_brand_start_with_its_first_complete_one(service: Wire) -> None:
+def test_the_quarters_of_a_late_brand_start_with_its_first_complete_one(
+    service: Wire,
+) -> None:
     # It opened on 4 April 2022, after FQ3 2022 of its owner had begun.
     rows = service.rows("Get Panel FQ", PanelName=P, Brand="Steepandra")
     assert rows[0]["PeriodLabel"] == "FQ4 2022"
@@ -445,13 +536,17 @@ def test_every_wrong_brand_is_named_and_no_valid_one(service: Wire) -> None:
     [(_, texts)] = service.errors(
         "Get Panel FQ", PanelName=P, Symbol=NVRA, Brand=["Steepandra", "Nope"]
     ).items()
-    assert [any(f"'{name}'" in text for text in texts) for name in ("Steepandra", "Nope")] == [
+    assert [
+        any(f"'{name}'" in text for text in texts) for name in ("Steepandra", "Nope")
+    ] == [
         True,
         True,
     ]
     # A symbol that is not known says nothing about the calendars of the brands beside it.
     assert list(
-        service.errors("Get Panel FQ", PanelName=P, Symbol="zzz", Brand=["Fennloft", "Mochandrel"])
+        service.errors(
+            "Get Panel FQ", PanelName=P, Symbol="zzz", Brand=["Fennloft", "Mochandrel"]
+        )
     ) == ["Symbol"]
 
 
@@ -491,22 +586,27 @@ def test_a_symbol_is_matched_whole_then_by_ticker(service: Wire, symbol: str) ->
 def test_an_ambiguous_ticker_is_refused_with_its_symbols(service: Wire) -> None:
     [text] = service.errors("Get KPIs", Symbol="KORD")["Symbol"]
     assert "'KORD LN EQUITY', 'KORD US EQUITY'" in text
-    assert {row["Symbol"] for row in service.rows("Get KPIs", Symbol="KORD LN EQUITY")} == {
-        "KORD LN EQUITY"
-    }
+    assert {
+        row["Symbol"] for row in service.rows("Get KPIs", Symbol="KORD LN EQUITY")
+    } == {"KORD LN EQUITY"}
 
 
 # Reports
 
 
 @pytest.mark.parametrize(
-    ("unit", "frequency"), [("day", "D"), ("week", "W-SUN"), ("month", "M"), ("quarter", "Q")]
+    ("unit", "frequency"),
+    [("day", "D"), ("week", "W-SUN"), ("month", "M"), ("quarter", "Q")],
 )
-def test_a_report_is_a_spend_series_by_time_unit(service: Wire, unit: str, frequency: str) -> None:
+def test_a_report_is_a_spend_series_by_time_unit(
+    service: Wire, unit: str, frequency: str
+) -> None:
     found = service.rows("Get Report", report_id="RPT-101", report_time_unit=unit)
     days = chosen(P, ("DGVN US EQUITY", MCHQ)).groupby("date").spend_cents.sum()
     expected = days.groupby(days.index.to_period(frequency).start_time.date).sum() / 100
-    assert found == [{"Date": day.isoformat(), "Spend": spend} for day, spend in expected.items()]
+    assert found == [
+        {"Date": day.isoformat(), "Spend": spend} for day, spend in expected.items()
+    ]
 
 
 def test_a_report_is_by_month_by_default(service: Wire) -> None:
@@ -526,21 +626,27 @@ def test_a_report_is_narrowed_by_date_age_group_and_brands(service: Wire) -> Non
         brands=["Skyvandrel", "Tidelorne"],
     )
     rows = chosen(DEBIT, brands=("Skyvandrel", "Tidelorne"))
-    rows = rows[(rows.generation == "Gen Z") & (rows.date >= pd.Timestamp(2025, 10, 30))]
+    rows = rows[
+        (rows.generation == "Gen Z") & (rows.date >= pd.Timestamp(2025, 10, 30))
+    ]
     expected = rows.groupby("date").spend_cents.sum() / 100
     assert found == [
-        {"Date": day.date().isoformat(), "Spend": spend} for day, spend in expected.items()
+        {"Date": day.date().isoformat(), "Spend": spend}
+        for day, spend in expected.items()
     ]
     assert found[0]["Date"] == "2025-10-30"
 
 
 def test_a_brand_outside_the_report_is_refused_by_name(service: Wire) -> None:
-    [text] = service.errors("Get Report", report_id="RPT-103", brands=["Fennloft"])["brands"]
+    [text] = service.errors("Get Report", report_id="RPT-103", brands=["Fennloft"])[
+        "brands"
+    ]
     assert "'Fennloft' is not in report RPT-103" in text
 
 
 @pytest.mark.parametrize(
-    "text", ["2025-02-30", "30.10.2025", "20251030", "2025-W10-1", "2025-10-30T00:00", "soon"]
+    "text",
+    ["2025-02-30", "30.10.2025", "20251030", "2025-W10-1", "2025-10-30T00:00", "soon"],
 )
 def test_a_date_that_does_not_exist_is_refused(service: Wire, text: str) -> None:
     [said] = service.errors("Get Report", report_id="RPT-101", report_time_after=text)[
@@ -570,30 +676,46 @@ def known(**changes: Any) -> Reference:
 def test_only_functions_that_the_data_can_answer_are_published(
     changes: dict[str, Any], absent: set[str]
 ) -> None:
-    names = {each.name for each in card_functions.published(companies.reference(), asset="a")}
+    names = {
+        each.name for each in card_functions.published(companies.reference(), asset="a")
+    }
     assert (
-        names - {each.name for each in card_functions.published(known(**changes), asset="a")}
+        names
+        - {each.name for each in card_functions.published(known(**changes), asset="a")}
         == absent
     )
 
 
 def test_descriptions_follow_the_data_and_say_nothing_of_the_demo() -> None:
-    reference = known(dimensions={"Channel": "channel", "Brand": "merchant"}, generations=())
+    reference = known(
+        dimensions={"Channel": "channel", "Brand": "merchant"}, generations=()
+    )
     found = {each.name: each for each in card_functions.published(reference, asset="a")}
     text = json.dumps(
         [
-            [each.description, *(p.description(each.rules, reference) for p in each.parameters)]
+            [
+                each.description,
+                *(p.description(each.rules, reference) for p in each.parameters),
+            ]
             for each in found.values()
         ]
     )
     assert not re.search("demo|synthetic|Age Group|Region", text)
-    assert found["Get Panel Dimensions"].description.endswith("take: Channel, Brand as Merchant.")
-    assert [each.name for each in found["Get Report"].parameters if "generation" in each.name] == []
+    assert found["Get Panel Dimensions"].description.endswith(
+        "take: Channel, Brand as Merchant."
+    )
+    assert [
+        each.name
+        for each in found["Get Report"].parameters
+        if "generation" in each.name
+    ] == []
     daily = found["Get Panel Daily"]
     with pytest.raises(
         ArgumentsError, match=r"has no option 'Region'\. Options are 'Channel', 'Brand'"
     ):
-        daily.read({"PanelName": P, "Symbol": NVRA, "Dimensions": ["Region"]}, reference)
+        daily.read(
+            {"PanelName": P, "Symbol": NVRA, "Dimensions": ["Region"]}, reference
+        )
 
 
 def test_assets_and_the_note_are_those_that_were_given() -> None:
@@ -609,7 +731,13 @@ def quarters(*rows: tuple[int, int, bool]) -> tuple[Period, ...]:
     """Return some of the quarters of years of months, and whether each has been reported."""
     ends = {1: (3, 31), 2: (6, 30), 3: (9, 30), 4: (12, 31)}
     return tuple(
-        Period(year, quarter, date(year, 3 * quarter - 2, 1), date(year, *ends[quarter]), reported)
+        Period(
+            year,
+            quarter,
+            date(year, 3 * quarter - 2, 1),
+            date(year, *ends[quarter]),
+            reported,
+        )
         for year, quarter, reported in rows
     )
 
@@ -625,7 +753,9 @@ def test_companies_share_the_quarters_that_both_have_and_both_reported() -> None
         ("FQ2 2024", False),
     ]
     assert known(calendars=both).calendar(["A"]) == list(both["A"])
-    shifted = both | {"B": [each._replace(end=each.end - timedelta(days=1)) for each in both["B"]]}
+    shifted = both | {
+        "B": [each._replace(end=each.end - timedelta(days=1)) for each in both["B"]]
+    }
     with pytest.raises(ValueError, match="different fiscal calendars"):
         known(calendars=shifted).calendar(["A", "B"])
 

@@ -33,14 +33,18 @@ def test_there_is_one_per_process_whichever_thread_asks() -> None:
     assert len({id(each) for each in found}) == 1
 
 
-def test_its_name_says_that_the_data_are_synthetic_and_its_repr_hides_the_token() -> None:
+def test_its_name_says_that_the_data_are_synthetic_and_its_repr_hides_the_token() -> (
+    None
+):
     embedded = demo.embedded()
     assert "synthetic" in embedded.name
     assert embedded.token not in repr(embedded)
 
 
 @pytest.mark.slow
-def test_listing_functions_loads_nothing_heavy_and_writes_nothing(tmp_path: Path) -> None:
+def test_listing_functions_loads_nothing_heavy_and_writes_nothing(
+    tmp_path: Path,
+) -> None:
     """Importing the package loads none of its modules."""
     code = f"""
 import os, sys

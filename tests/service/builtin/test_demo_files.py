@@ -56,11 +56,15 @@ def test_the_users_cache_folder_is_the_default(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("FUNCS_CACHE_DIR")
-    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / "user" / name)
+    monkeypatch.setattr(
+        "platformdirs.user_cache_path", lambda name: tmp_path / "user" / name
+    )
     assert demo.spend_file() == tmp_path / "user" / "jupyter_funcs" / NAME
 
 
-def test_a_build_that_fails_leaves_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_that_fails_leaves_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(path: Path) -> None:
         write(path)
         raise MemoryError
@@ -75,7 +79,11 @@ def test_a_build_that_fails_leaves_nothing(home: Path, monkeypatch: pytest.Monke
 def test_a_damaged_file_is_built_again(home: Path, damage: str) -> None:
     path = demo.spend_file()
     path.write_bytes(
-        {"cut": path.read_bytes()[:-20], "empty": b"", "other text": b"in the way" * 100}[damage]
+        {
+            "cut": path.read_bytes()[:-20],
+            "empty": b"",
+            "other text": b"in the way" * 100,
+        }[damage]
     )
     assert demo.spend_file() == path
     assert text_in(path) == "whole"
@@ -111,7 +119,9 @@ synthesis.write = build
 print(demo.spend_file())
 """
     processes = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+        )
         for _ in range(3)
     ]
     outputs = [process.communicate(timeout=60)[0].strip() for process in processes]
@@ -121,7 +131,10 @@ print(demo.spend_file())
 
 def test_threads_at_once_all_get_the_file(home: Path) -> None:
     found: list[Path] = []
-    threads = [threading.Thread(target=lambda: found.append(demo.spend_file())) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: found.append(demo.spend_file()))
+        for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -156,13 +169,17 @@ def test_a_temporary_folder_replaces_a_cache_that_cannot_be_written(
     assert home not in path.parents
     assert text_in(path) == "whole"
     assert "cannot be written" in caplog.text
-    assert home.is_file() or not [each for each in home.iterdir() if each.suffix == ".part"]
+    assert home.is_file() or not [
+        each for each in home.iterdir() if each.suffix == ".part"
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.fault(154)
 @pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
-def test_what_a_killed_process_has_left_is_removed_at_the_next_start(home: Path) -> None:
+def test_what_a_killed_process_has_left_is_removed_at_the_next_start(
+    home: Path,
+) -> None:
     """The file that it began; not the file of a process that is still running."""
     code = """
 import sys, time
@@ -171,7 +188,8 @@ synthesis.write = lambda path: (path.write_text("half"), print("begun", flush=Tr
 demo.spend_file()
 """
     processes = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(2)
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        for _ in range(2)
     ]
     for process in processes:
         assert process.stdout

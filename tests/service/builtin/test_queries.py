@@ -21,7 +21,12 @@ A, B = "AAA US EQUITY", "BBB US EQUITY"
 
 
 def row(
-    day: date, cents: int, transactions: int, cards: int, brand: str = "a", symbol: str = A
+    day: date,
+    cents: int,
+    transactions: int,
+    cards: int,
+    brand: str = "a",
+    symbol: str = A,
 ) -> tuple[Any, ...]:
     return ("P", symbol, brand, "North", "Gen X", day, cents, transactions, cards)
 
@@ -44,12 +49,18 @@ def test_a_zero_denominator_gives_null_by_day(serve_rows: Callable[..., Wire]) -
     day = date(2024, 1, 1)
     wire = serve_rows([row(day, 500, 0, 2), row(day + timedelta(1), 500, 3, 0)], {})
     no_transactions, no_cards = daily(wire)
-    assert (no_transactions["Spend per Transaction"], no_transactions["Transactions per Card"]) == (
+    assert (
+        no_transactions["Spend per Transaction"],
+        no_transactions["Transactions per Card"],
+    ) == (
         None,
         0,
     )
     assert no_transactions["Spend per Card"] == 2.5
-    assert (no_cards["Spend per Card"], no_cards["Transactions per Card"]) == (None, None)
+    assert (no_cards["Spend per Card"], no_cards["Transactions per Card"]) == (
+        None,
+        None,
+    )
     assert no_cards["Spend per Transaction"] == 5 / 3
 
 
@@ -73,19 +84,34 @@ def test_a_zero_denominator_gives_null_in_the_engine_already(
     assert [each["Cardholder Count Growth"] for each in found[2:]] == [2.5, None]
 
 
-def test_a_zero_denominator_gives_null_by_quarter(serve_rows: Callable[..., Wire]) -> None:
+def test_a_zero_denominator_gives_null_by_quarter(
+    serve_rows: Callable[..., Wire],
+) -> None:
     first, last = date(2024, 1, 1), date(2024, 3, 31)
-    wire = serve_rows([row(first, 500, 0, 2), row(last, 700, 0, 3)], {A: december(first, last)})
+    wire = serve_rows(
+        [row(first, 500, 0, 2), row(last, 700, 0, 3)], {A: december(first, last)}
+    )
     [only] = quarters(wire)
-    assert (only["Spend"], only["Transaction Count"], only["Transactions per Card"]) == (12, 0, 0)
+    assert (
+        only["Spend"],
+        only["Transaction Count"],
+        only["Transactions per Card"],
+    ) == (12, 0, 0)
     assert [
-        only[name] for name in ("Cardholder Count", "Spend per Transaction", "Spend per Card")
+        only[name]
+        for name in ("Cardholder Count", "Spend per Transaction", "Spend per Card")
     ] == [None] * 3
 
 
-def test_a_day_without_cards_is_left_out_of_the_mean(serve_rows: Callable[..., Wire]) -> None:
+def test_a_day_without_cards_is_left_out_of_the_mean(
+    serve_rows: Callable[..., Wire],
+) -> None:
     first, last = date(2024, 1, 1), date(2024, 3, 31)
-    rows = [row(first, 100, 6, 2), row(first + timedelta(1), 100, 4, 0), row(last, 100, 5, 5)]
+    rows = [
+        row(first, 100, 6, 2),
+        row(first + timedelta(1), 100, 4, 0),
+        row(last, 100, 5, 5),
+    ]
     [only] = quarters(serve_rows(rows, {A: december(first, last)}))
     assert only["Transactions per Card"] == 2
     assert only["Cardholder Count"] == 7.5
@@ -109,7 +135,9 @@ def test_growth_over_an_absent_day_is_null_even_next_to_one_that_is_there(
     assert daily(wire, PoPGrowth="Yes")[1]["Spend Growth"] is None
 
 
-def test_growth_by_brand_compares_each_brand_with_itself(serve_rows: Callable[..., Wire]) -> None:
+def test_growth_by_brand_compares_each_brand_with_itself(
+    serve_rows: Callable[..., Wire],
+) -> None:
     day = date(2024, 1, 1)
     rows = [
         row(day, 100, 1, 1, "a"),
@@ -128,7 +156,9 @@ def test_growth_by_brand_compares_each_brand_with_itself(serve_rows: Callable[..
     }
 
 
-def test_cents_stay_exact_beyond_the_precision_of_a_float(serve_rows: Callable[..., Wire]) -> None:
+def test_cents_stay_exact_beyond_the_precision_of_a_float(
+    serve_rows: Callable[..., Wire],
+) -> None:
     # As floats, 0.10 + 0.10 + 0.10 is 0.30000000000000004.
     rows = [row(date(2024, 1, 1), 10, 1, 1, brand) for brand in "abc"]
     [only] = daily(serve_rows(rows, {}))
@@ -140,20 +170,28 @@ def test_the_mean_of_a_quarter_is_of_the_days_and_not_of_its_sums(
 ) -> None:
     first, last = date(2024, 1, 1), date(2024, 3, 31)
     [only] = quarters(
-        serve_rows([row(first, 100, 10, 10), row(last, 100, 6, 2)], {A: december(first, last)})
+        serve_rows(
+            [row(first, 100, 10, 10), row(last, 100, 6, 2)], {A: december(first, last)}
+        )
     )
     assert only["Transactions per Card"] == 2  # of 1 and 3; the sums would give 16 / 12
     assert only["Cardholder Count"] == 8
 
 
-def test_without_data_in_any_quarter_there_are_no_rows(serve_rows: Callable[..., Wire]) -> None:
+def test_without_data_in_any_quarter_there_are_no_rows(
+    serve_rows: Callable[..., Wire],
+) -> None:
     first, last = date(2024, 1, 2), date(2024, 3, 30)
-    wire = serve_rows([row(first, 1, 1, 1), row(last, 1, 1, 1)], {A: december(first, last)})
+    wire = serve_rows(
+        [row(first, 1, 1, 1), row(last, 1, 1, 1)], {A: december(first, last)}
+    )
     assert quarters(wire) == []
     assert quarters(wire, PeriodToDate="Yes") == []
 
 
-def test_a_brand_without_data_in_the_panel_gives_no_rows(serve_rows: Callable[..., Wire]) -> None:
+def test_a_brand_without_data_in_the_panel_gives_no_rows(
+    serve_rows: Callable[..., Wire],
+) -> None:
     day = date(2024, 1, 1)
     rows = [row(day, 1, 1, 1), ("Q", A, "z", "North", "Gen X", day, 1, 1, 1)]
     wire = serve_rows(rows, {A: december(day, day)})
@@ -167,7 +205,9 @@ def test_a_period_of_several_companies_is_reported_when_all_have_reported_it(
     first, last = date(2024, 1, 1), date(2024, 11, 1)
     days = [first + timedelta(days=30 * n) for n in range(10)] + [last]
     rows = [
-        row(day, 1, 1, 1, brand, symbol) for day in days for brand, symbol in (("a", A), ("b", B))
+        row(day, 1, 1, 1, brand, symbol)
+        for day in days
+        for brand, symbol in (("a", A), ("b", B))
     ]
     calendars = {
         A: december(first, last, date(2024, 12, 31)),
@@ -194,9 +234,9 @@ def test_a_lookback_is_a_number_of_years_as_text_or_a_number(
 ) -> None:
     wire = serve_rows([row(date(2024, 1, 1), 1, 1, 1)], {})
     for lookback in ("0", 0, "51", "-1", "abc", "1.5", 1.5, "1e1", True, "٣", {"a": 1}):
-        [text] = wire.errors("Get Panel Daily", PanelName="P", Symbol=A, PoPLookback=lookback)[
-            "PoPLookback"
-        ]
+        [text] = wire.errors(
+            "Get Panel Daily", PanelName="P", Symbol=A, PoPLookback=lookback
+        )["PoPLookback"]
         assert text.startswith("PoPLookback ")
     for lookback in ("1", 1, 1.0, " 50 ", "+2", "", None):
         assert len(daily(wire, PoPGrowth="Yes", PoPLookback=lookback)) == 1

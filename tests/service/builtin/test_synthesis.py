@@ -46,7 +46,9 @@ def test_the_file_holds_what_was_drawn(raw: pa.Table) -> None:
             assert rows["symbol"].unique().to_pylist() == [profile.company.symbol]
             for name in ("spend_cents", "transactions", "cards"):
                 assert np.array_equal(rows[name].to_numpy(), drawn[name])
-            days = (np.array(rows["date"]) - np.datetime64(companies.FIRST_DAY)).astype(int)
+            days = (np.array(rows["date"]) - np.datetime64(companies.FIRST_DAY)).astype(
+                int
+            )
             assert np.array_equal(days, drawn["day"])
     assert at == raw.num_rows
 
@@ -60,7 +62,11 @@ def test_the_file_is_sorted_and_has_no_key_twice(raw: pa.Table) -> None:
             places = values.cast("int32").to_numpy().astype(np.int64)
         else:
             # The rank of each text in sorted order.
-            texts = values.dictionary_encode() if not hasattr(values, "dictionary") else values
+            texts = (
+                values.dictionary_encode()
+                if not hasattr(values, "dictionary")
+                else values
+            )
             ranks = np.argsort(np.argsort(texts.dictionary.to_pylist()))
             places = ranks[texts.indices.to_numpy()]
         key = key * (places.max() + 1) + places
@@ -96,7 +102,9 @@ def days(raw: pa.Table) -> pd.DataFrame:
 
 @pytest.mark.slow
 def test_prices_are_plausible(days: pd.DataFrame) -> None:
-    sums = days.groupby("symbol", observed=True)[["spend_cents", "transactions", "cards"]].sum()
+    sums = days.groupby("symbol", observed=True)[
+        ["spend_cents", "transactions", "cards"]
+    ].sum()
     assert (sums.spend_cents / sums.transactions / 100).between(5, 200).all()
     assert (sums.transactions / sums.cards).between(1.02, 1.6).all()
 
@@ -115,13 +123,17 @@ def test_seasons_show(days: pd.DataFrame) -> None:
 def test_the_season_tables_average_about_one() -> None:
     for season in {profile.season for profile in companies.PROFILES}:
         year = [
-            synthesis.busyness(season, companies.FIRST_DAY + np.timedelta64(day, "D").item())
+            synthesis.busyness(
+                season, companies.FIRST_DAY + np.timedelta64(day, "D").item()
+            )
             for day in range(364)
         ]
         assert 930 < sum(year) / len(year) < 1080, season
 
 
-def test_every_name_is_invented_and_the_catalog_says_that_the_data_are_synthetic() -> None:
+def test_every_name_is_invented_and_the_catalog_says_that_the_data_are_synthetic() -> (
+    None
+):
     # A test can't prove that names are invented; at least they are distinct, and plain words.
     names = [profile.company.name for profile in companies.PROFILES] + [
         brand.name for brand in companies.BRANDS

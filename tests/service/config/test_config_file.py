@@ -79,7 +79,9 @@ LINES = {
 
 
 @pytest.mark.parametrize(
-    ("key", "line"), LINES.items(), ids=[".".join(map(str, key)) or "the file" for key in LINES]
+    ("key", "line"),
+    LINES.items(),
+    ids=[".".join(map(str, key)) or "the file" for key in LINES],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
 def test_the_line_of_a_key_is_where_its_statement_begins(
@@ -98,7 +100,10 @@ def test_a_place_is_the_file_the_line_and_the_path_of_the_key() -> None:
         file.place(("data", "reports", 1, "more", "deep"))
         == "x.toml, line 32, data.reports[1].more.deep"
     )
-    assert file.place(("data", "columns", "the day")) == "x.toml, line 24, data.columns.'the day'"
+    assert (
+        file.place(("data", "columns", "the day"))
+        == "x.toml, line 24, data.columns.'the day'"
+    )
     assert file.place(("nothing",)) == "x.toml, nothing"
 
 
@@ -162,7 +167,9 @@ def documents(draw: st.DrawFn) -> tuple[str, dict[tuple[Any, ...], int]]:
 @pytest.mark.slow
 @settings(deadline=None)
 @given(documents())
-def test_the_lines_in_any_document_are_those_of_its_keys(found: tuple[str, dict[Any, int]]) -> None:
+def test_the_lines_in_any_document_are_those_of_its_keys(
+    found: tuple[str, dict[Any, int]],
+) -> None:
     text, keys = found
     file = TomlFile("x.toml", text, tomllib.loads(text))
     assert {key: file.line(key) for key in keys} == keys
@@ -172,7 +179,9 @@ def test_the_lines_in_any_document_are_those_of_its_keys(found: tuple[str, dict[
     ("content", "said"),
     [
         pytest.param(
-            b"a = 1\nb = \n", "x.toml, line 2: Invalid value. Put text in quotes", id="no value"
+            b"a = 1\nb = \n",
+            "x.toml, line 2: Invalid value. Put text in quotes",
+            id="no value",
         ),
         pytest.param(
             b"a = 1\n\na = 2\n",
@@ -198,7 +207,9 @@ def test_the_lines_in_any_document_are_those_of_its_keys(found: tuple[str, dict[
         ),
     ],
 )
-def test_invalid_toml_is_refused_with_the_line(tmp_path: Path, content: bytes, said: str) -> None:
+def test_invalid_toml_is_refused_with_the_line(
+    tmp_path: Path, content: bytes, said: str
+) -> None:
     path = tmp_path / "x.toml"
     path.write_bytes(content)
     with pytest.raises(SetupError) as caught:
@@ -216,7 +227,8 @@ def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
 
 def test_an_absent_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
-        SetupError, match=r"nope\.toml cannot be read: No such file or directory\.\nEnter the path"
+        SetupError,
+        match=r"nope\.toml cannot be read: No such file or directory\.\nEnter the path",
     ):
         TomlFile.read(tmp_path / "nope.toml")
     with pytest.raises(SetupError, match="is not a regular file"):

@@ -27,13 +27,19 @@ def refused(folder: Path, text: str) -> str:
     return str(caught.value).replace(f"{folder}/", "")
 
 
-def test_without_a_file_or_with_an_empty_one_everything_has_a_default(tmp_path: Path) -> None:
+def test_without_a_file_or_with_an_empty_one_everything_has_a_default(
+    tmp_path: Path,
+) -> None:
     assert (
         settings.load(None).model_dump()
         == read(tmp_path, "").model_dump()
         == Settings().model_dump()
     )
-    assert (Settings().engine, Settings().data, Settings().server.port) == ("duckdb://", None, 8765)
+    assert (Settings().engine, Settings().data, Settings().server.port) == (
+        "duckdb://",
+        None,
+        8765,
+    )
 
 
 def test_every_key_is_read_and_paths_are_relative_to_the_folder_of_the_file(
@@ -116,7 +122,10 @@ def test_every_key_is_read_and_paths_are_relative_to_the_folder_of_the_file(
         Path("/etc/tls.pem"),
         Path("/home/ann/tls.key"),
     )
-    assert (found.server.run_seconds, found.server.allowed_hosts) == (1.5, ("acme.example",))
+    assert (found.server.run_seconds, found.server.allowed_hosts) == (
+        1.5,
+        ("acme.example",),
+    )
     assert found.functions.folders == (tmp_path / "functions", tmp_path / "../more")
     data = found.data
     assert data is not None
@@ -203,11 +212,17 @@ MISTAKES: list[tuple[str, list[str]]] = [
 @pytest.mark.parametrize(
     ("text", "said"), MISTAKES, ids=[row_id(text.strip()) for text, _ in MISTAKES]
 )
-def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, said: list[str]) -> None:
-    assert refused(tmp_path, text).split("\n") == [f"service.toml, {line}" for line in said]
+def test_a_mistake_is_named_with_its_line(
+    tmp_path: Path, text: str, said: list[str]
+) -> None:
+    assert refused(tmp_path, text).split("\n") == [
+        f"service.toml, {line}" for line in said
+    ]
 
 
-def test_a_rule_that_does_not_exist_is_refused_with_those_that_do(tmp_path: Path) -> None:
+def test_a_rule_that_does_not_exist_is_refused_with_those_that_do(
+    tmp_path: Path,
+) -> None:
     said = refused(tmp_path, LEAST.replace("December", "Decembr"))
     assert said.startswith(
         "service.toml, line 4, data.calendar.rule: unknown rule 'Decembr'. Did you mean 'December'? Rules are "
@@ -218,7 +233,8 @@ def test_of_many_mistakes_the_first_three_are_named_in_the_order_of_the_file(
     tmp_path: Path,
 ) -> None:
     said = refused(
-        tmp_path, "z = 1\n[server]\na = 1\nport = 'x'\nb = 1\n[functions]\nbuiltin = 3\n"
+        tmp_path,
+        "z = 1\n[server]\na = 1\nport = 'x'\nb = 1\n[functions]\nbuiltin = 3\n",
     )
     assert [line.partition(":")[0] for line in said.split("\n")] == [
         "service.toml, line 1, z",
@@ -238,7 +254,9 @@ def test_a_key_is_refused_after_reading_with_its_line(tmp_path: Path) -> None:
             SetupError, match=rf"service\.toml, {place}, {'.'.join(key)}: it is wrong$"
         ):
             found.fail(key, "it is wrong")
-    with pytest.raises(SetupError, match=r"^the configuration, server.port: it is wrong$"):
+    with pytest.raises(
+        SetupError, match=r"^the configuration, server.port: it is wrong$"
+    ):
         Settings().fail(("server", "port"), "it is wrong")
 
 

@@ -52,7 +52,9 @@ COLUMNS = {
     "cards": "accounts",
 }
 # The guide's first example.
-GUIDE = (Path(__file__).parents[3] / "jupyter_funcs/guide/scale-out.md").read_text("utf-8")
+GUIDE = (Path(__file__).parents[3] / "jupyter_funcs/guide/scale-out.md").read_text(
+    "utf-8"
+)
 LEAST = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[0]
 CONFIGURATION = """
 organisation = "Acme"
@@ -104,7 +106,12 @@ def quarters() -> dict[str, list[tuple[str, date, date, bool]]]:
     for number in range(12):
         end = start + timedelta(weeks=13, days=-1)
         weeks.append(
-            (f"FQ{number % 4 + 1} {2023 + number // 4}", start, end, end < date(2024, 9, 1))
+            (
+                f"FQ{number % 4 + 1} {2023 + number // 4}",
+                start,
+                end,
+                end < date(2024, 9, 1),
+            )
         )
         start = end + timedelta(days=1)
     months = [
@@ -149,7 +156,9 @@ def stored() -> pd.DataFrame:
 
 def tables(stored: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the team's tables; an unknown region is null."""
-    cards = stored.assign(region=stored.region.replace("Unknown", None)).rename(columns=COLUMNS)
+    cards = stored.assign(region=stored.region.replace("Unknown", None)).rename(
+        columns=COLUMNS
+    )
     companies = pd.DataFrame(
         [
             (ALPH, "Alpha Holdings", "Retail"),
@@ -187,14 +196,20 @@ def written(kind: str, folder: Path, stored: pd.DataFrame) -> str:
         )
         if kind == "parquet":  # which Sail cannot read
             table = table.set_column(
-                table.column_names.index("chan"), "chan", table["chan"].dictionary_encode()
+                table.column_names.index("chan"),
+                "chan",
+                table["chan"].dictionary_encode(),
             )
         (folder / "cards").mkdir()
         pq.write_table(
-            table[: len(table) // 2], folder / "cards" / "a.parquet", row_group_size=4000
+            table[: len(table) // 2],
+            folder / "cards" / "a.parquet",
+            row_group_size=4000,
         )
         pq.write_table(
-            table[len(table) // 2 :], folder / "cards" / "b.parquet", row_group_size=4000
+            table[len(table) // 2 :],
+            folder / "cards" / "b.parquet",
+            row_group_size=4000,
         )
         own["companies"].to_csv(folder / "companies.csv", index=False)
         own["calendar"].to_csv(folder / "calendar.csv", index=False)
@@ -227,10 +242,14 @@ def written(kind: str, folder: Path, stored: pd.DataFrame) -> str:
             "CREATE TABLE cards (feed TEXT, ticker TEXT, brand_name TEXT, state TEXT, chan TEXT, day DATE, usd REAL, "
             "tx INTEGER, accounts INTEGER)"
         )
-        rows = cards.assign(day=cards.day.astype(str), usd=cards.usd / 100).astype(object)
+        rows = cards.assign(day=cards.day.astype(str), usd=cards.usd / 100).astype(
+            object
+        )
         con.executemany(
             f"INSERT INTO cards VALUES ({', '.join('?' * 9)})",
-            rows.where(rows.notna(), None)[list(COLUMNS.values())].itertuples(index=False),
+            rows.where(rows.notna(), None)[list(COLUMNS.values())].itertuples(
+                index=False
+            ),
         )
         for name in ("companies", "calendar", "kpis"):
             own[name].astype(
@@ -238,10 +257,14 @@ def written(kind: str, folder: Path, stored: pd.DataFrame) -> str:
             ).to_sql(name, con, index=False)
     con.close()
     url = f'engine = "sqlite://{folder}/team.sqlite"'
-    return CONFIGURATION.format(engine=url, unit="units", place='table = "cards"', **places)
+    return CONFIGURATION.format(
+        engine=url, unit="units", place='table = "cards"', **places
+    )
 
 
-def loaded(folder: Path, configuration: str) -> tuple[Settings, Reference, Callable[[], Cards]]:
+def loaded(
+    folder: Path, configuration: str
+) -> tuple[Settings, Reference, Callable[[], Cards]]:
     (folder / "service.toml").write_text(configuration)
     found = settings.load(folder / "service.toml")
     return found, *team_data.load(found, found.data, TODAY)
@@ -262,15 +285,20 @@ def written_to_postgres(url: str, folder: Path, stored: pd.DataFrame) -> str:
     )
     text = text.replace('spend_unit = "units"', 'spend_unit = "cents"')
     for use, column in COLUMNS.items():
-        text = text.replace(f'= "{column}"', f'= "{"generation" if use == "channel" else use}"')
+        text = text.replace(
+            f'= "{column}"', f'= "{"generation" if use == "channel" else use}"'
+        )
     return f'engine = "{url}"\n{text}'
 
 
 @pytest.fixture(
-    scope="module", params=["parquet", "duckdb", "parquet on Spark Connect", "PostgreSQL"]
+    scope="module",
+    params=["parquet", "duckdb", "parquet on Spark Connect", "PostgreSQL"],
 )
 def team(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, stored: pd.DataFrame
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    stored: pd.DataFrame,
 ) -> Iterator[Wire]:
     folder = tmp_path_factory.mktemp("team")
     with contextlib.ExitStack() as stack:
@@ -278,11 +306,16 @@ def team(
             path = folder / "stored.parquet"
             tables(stored)["cards"][list(COLUMNS.values())].to_parquet(path)
             wire = configured(
-                folder, written_to_postgres(stack.enter_context(postgres(path)), folder, stored)
+                folder,
+                written_to_postgres(
+                    stack.enter_context(postgres(path)), folder, stored
+                ),
             )
         elif request.param == "parquet on Spark Connect":
             url = stack.enter_context(sail())
-            wire = configured(folder, f'engine = "{url}"\n{written(request.param, folder, stored)}')
+            wire = configured(
+                folder, f'engine = "{url}"\n{written(request.param, folder, stored)}'
+            )
         else:
             wire = configured(folder, written(request.param, folder, stored))
         stack.callback(wire.engine.close)
@@ -300,7 +333,9 @@ def test_the_listing_functions_return_the_teams_tables(team: Wire) -> None:
         {"PanelName": "Acme West", "ProviderName": "Acme"},
     ]
     names = ("Symbol", "InstrumentName", "Sector", "Industry", "FiscalYearEnd")
-    assert [tuple(row[name] for name in names) for row in team.rows("Get Universe")] == [
+    assert [
+        tuple(row[name] for name in names) for row in team.rows("Get Universe")
+    ] == [
         (ALPH, "Alpha Holdings", "Retail", "", "24 May"),
         (BETA, "Beta plc", "Media", "", "31 March"),
     ]
@@ -311,7 +346,10 @@ def test_the_listing_functions_return_the_teams_tables(team: Wire) -> None:
         for region in ("NY", "Unknown")
     ]
     brands = [{"Merchant": brand} for brand in sorted(BRANDS)]
-    assert team.rows("Get Panel Dimensions", PanelName="Acme East", Dimensions="Brand") == brands
+    assert (
+        team.rows("Get Panel Dimensions", PanelName="Acme East", Dimensions="Brand")
+        == brands
+    )
 
 
 @pytest.mark.parametrize(
@@ -335,7 +373,9 @@ def test_daily_equals_pandas_on_the_teams_rows(
         ["date", *dimensions]
     )
     earlier = earlier.reindex(
-        pd.MultiIndex.from_frame(expected[["date", *dimensions]]) if dimensions else expected.date
+        pd.MultiIndex.from_frame(expected[["date", *dimensions]])
+        if dimensions
+        else expected.date
     )
     for measure in MEASURES:
         expected[f"{measure} Growth"] = (
@@ -343,7 +383,9 @@ def test_daily_equals_pandas_on_the_teams_rows(
         )
     expected["Date"] = expected.date.astype(str)
     assert_same(found, expected, ["Date", *dimensions, *WITH_GROWTH])
-    assert [row["Spend"] for row in found] == [cents / 100 for cents in expected.spend_cents]
+    assert [row["Spend"] for row in found] == [
+        cents / 100 for cents in expected.spend_cents
+    ]
 
 
 @pytest.mark.slow
@@ -365,12 +407,17 @@ def test_fq_equals_pandas_on_the_teams_rows_and_calendar(
     [passed] = [last - start for _, start, end, _ in own if start <= last <= end]
     current = next(name for name, *_, reported in own if not reported)
     windows = [(name, False, start, end) for name, start, end, _ in own if end <= last]
-    windows += [(name, True, start, min(start + passed, end)) for name, start, end, _ in own]
+    windows += [
+        (name, True, start, min(start + passed, end)) for name, start, end, _ in own
+    ]
     expected = pd.concat(
         by_window(rows, dimensions, start, end)
         .sort_values(dimensions or MEASURES)
         .assign(
-            PeriodLabel=name, PeriodToDate=short, PeriodStartDate=str(start), PeriodEndDate=str(end)
+            PeriodLabel=name,
+            PeriodToDate=short,
+            PeriodStartDate=str(start),
+            PeriodEndDate=str(end),
         )
         for name, short, start, end in windows
     )
@@ -379,16 +426,23 @@ def test_fq_equals_pandas_on_the_teams_rows_and_calendar(
 
 
 def test_fq_growth_compares_quarters_with_the_same_name(team: Wire) -> None:
-    found = team.rows("Get Panel FQ", PanelName="Acme West", Symbol=ALPH, PoPGrowth="Yes")
+    found = team.rows(
+        "Get Panel FQ", PanelName="Acme West", Symbol=ALPH, PoPGrowth="Yes"
+    )
     spend = {row["PeriodLabel"]: row["Spend"] for row in found}
     assert found[-1]["PeriodLabel"] == "FQ2 2025"
-    assert found[-1]["Spend Growth"] == pytest.approx(spend["FQ2 2025"] / spend["FQ2 2024"] - 1)
+    assert found[-1]["Spend Growth"] == pytest.approx(
+        spend["FQ2 2025"] / spend["FQ2 2024"] - 1
+    )
     assert found[0]["Spend Growth"] is None
 
 
 def test_kpis_and_reports_are_the_teams(team: Wire, stored: pd.DataFrame) -> None:
     found = team.rows("Get KPIs", Symbol=ALPH, PrimaryOnly="No")
-    assert [(row["KpiId"], row["PanelName"], row["Brands"], row["IsPrimary"]) for row in found] == [
+    assert [
+        (row["KpiId"], row["PanelName"], row["Brands"], row["IsPrimary"])
+        for row in found
+    ] == [
         (7, "Acme East", "Alpine", True),
         (9, "Acme West", "Alpha Home, Alpine", False),
     ]
@@ -396,10 +450,14 @@ def test_kpis_and_reports_are_the_teams(team: Wire, stored: pd.DataFrame) -> Non
     months = pd.to_datetime(rows.date).dt.to_period("M").dt.start_time.dt.date
     expected = rows.groupby(months).spend_cents.sum() / 100
     series = team.rows("Get Report", report_id="east")
-    assert series == [{"Date": str(day), "Spend": spend} for day, spend in expected.items()]
+    assert series == [
+        {"Date": str(day), "Spend": spend} for day, spend in expected.items()
+    ]
 
 
-def test_the_listing_names_the_teams_dimensions_and_nothing_of_the_demo(team: Wire) -> None:
+def test_the_listing_names_the_teams_dimensions_and_nothing_of_the_demo(
+    team: Wire,
+) -> None:
     text = team.request("GET", "/api/function/getAll").text
     assert "Options are 'Channel', 'Region', 'Brand'." in text
     assert "take: Channel, Region, Brand as Merchant." in text
@@ -408,7 +466,9 @@ def test_the_listing_names_the_teams_dimensions_and_nothing_of_the_demo(team: Wi
 
 
 @pytest.mark.slow
-def test_any_ibis_connection_gives_the_same_reference(tmp_path: Path, stored: pd.DataFrame) -> None:
+def test_any_ibis_connection_gives_the_same_reference(
+    tmp_path: Path, stored: pd.DataFrame
+) -> None:
     found = {}
     for kind in ("parquet", "duckdb", "sqlite"):
         folder = tmp_path / kind
@@ -440,8 +500,13 @@ def put(folder: Path, frame: pd.DataFrame) -> None:
 def test_the_guides_example_works_unchanged(tmp_path: Path) -> None:
     put(tmp_path, few())
     wire = configured(tmp_path, LEAST)
-    assert wire.rows("Get Panels") == [{"PanelName": "Card Panel", "ProviderName": "Acme"}]
-    listed = {each["name"]: each for each in wire.request("GET", "/api/function/getAll").json()}
+    assert wire.rows("Get Panels") == [
+        {"PanelName": "Card Panel", "ProviderName": "Acme"}
+    ]
+    listed = {
+        each["name"]: each
+        for each in wire.request("GET", "/api/function/getAll").json()
+    }
     assert list(listed) == [
         "Get Panels",
         "Get Universe",
@@ -462,16 +527,22 @@ def test_the_guides_example_works_unchanged(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert found[0]["Spend"] == 91 * 1234 / 100
     # 45 days after its end, FQ3 has been reported by 10 January.
-    assert {row["PeriodLabel"] for row in found if row["IsCurrentQuarter"]} == {"FQ4 2024"}
+    assert {row["PeriodLabel"] for row in found if row["IsCurrentQuarter"]} == {
+        "FQ4 2024"
+    }
 
 
 def test_a_calendar_spans_all_that_a_company_has(tmp_path: Path) -> None:
     early = few().assign(
-        brand_name="Zeta", day=lambda rows: [day - timedelta(days=365) for day in rows.day]
+        brand_name="Zeta",
+        day=lambda rows: [day - timedelta(days=365) for day in rows.day],
     )
     put(tmp_path, pd.concat([few(), early[early.ticker == "A US EQUITY"]]))
     _, reference, _ = loaded(tmp_path, LEAST)
-    spans = [(own[0].period_name, own[-1].period_name) for own in reference.calendars.values()]
+    spans = [
+        (own[0].period_name, own[-1].period_name)
+        for own in reference.calendars.values()
+    ]
     assert spans == [("FQ1 2023", "FQ1 2025"), ("FQ1 2024", "FQ1 2025")]
 
 
@@ -479,10 +550,15 @@ def test_without_a_brand_column_a_company_is_its_own_brand(tmp_path: Path) -> No
     put(tmp_path, few())
     wire = configured(tmp_path, LEAST.replace('Brand = "brand_name"\n', ""))
     by_brand = wire.rows(
-        "Get Panel Daily", PanelName="card panel", Brand="a us equity", Dimensions=["Brand"]
+        "Get Panel Daily",
+        PanelName="card panel",
+        Brand="a us equity",
+        Dimensions=["Brand"],
     )
     assert {row["Brand"] for row in by_brand} == {"A US EQUITY"}
-    assert wire.rows("Get Panel Dimensions", PanelName="card panel", Dimensions=["Brand"]) == [
+    assert wire.rows(
+        "Get Panel Dimensions", PanelName="card panel", Dimensions=["Brand"]
+    ) == [
         {"Merchant": "A US EQUITY"},
         {"Merchant": "B US EQUITY"},
     ]
@@ -495,7 +571,12 @@ def test_rows_without_a_brand_belong_to_the_company(tmp_path: Path) -> None:
     rows = configured(tmp_path, LEAST).rows(
         "Get Panel Dimensions", PanelName="card panel", Dimensions=["Brand"]
     )
-    assert [row["Merchant"] for row in rows] == ["A US EQUITY", "Alpha", "B US EQUITY", "Beta"]
+    assert [row["Merchant"] for row in rows] == [
+        "A US EQUITY",
+        "Alpha",
+        "B US EQUITY",
+        "Beta",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -508,22 +589,41 @@ def test_rows_without_a_brand_belong_to_the_company(tmp_path: Path) -> None:
             id="floats",
         ),
         pytest.param(
-            [145, 7, -3, 0, 2**40], "units", [14500, 700, -300, 0, 2**40 * 100], id="whole numbers"
+            [145, 7, -3, 0, 2**40],
+            "units",
+            [14500, 700, -300, 0, 2**40 * 100],
+            id="whole numbers",
         ),
         pytest.param(
-            [Decimal("0.15"), Decimal("-1.15"), Decimal("99999999.99"), Decimal(0), Decimal(1)],
+            [
+                Decimal("0.15"),
+                Decimal("-1.15"),
+                Decimal("99999999.99"),
+                Decimal(0),
+                Decimal(1),
+            ],
             "units",
             [15, -115, 9999999999, 0, 100],
             id="decimals",
         ),
         pytest.param(
-            [Decimal("0.146"), Decimal("0.144"), Decimal("-1.006"), Decimal("0.125"), Decimal(1)],
+            [
+                Decimal("0.146"),
+                Decimal("0.144"),
+                Decimal("-1.006"),
+                Decimal("0.125"),
+                Decimal(1),
+            ],
             "units",
             [15, 14, -101, 13, 100],
             id="decimals to round",
         ),
-        pytest.param([145, 7, -3, 0, 2**40], "cents", [145, 7, -3, 0, 2**40], id="cents"),
-        pytest.param([14.5, 7, -3.2, 0, 1], "cents", [15, 7, -3, 0, 1], id="floats of cents"),
+        pytest.param(
+            [145, 7, -3, 0, 2**40], "cents", [145, 7, -3, 0, 2**40], id="cents"
+        ),
+        pytest.param(
+            [14.5, 7, -3.2, 0, 1], "cents", [15, 7, -3, 0, 1], id="floats of cents"
+        ),
     ],
 )
 def test_spend_becomes_whole_cents(
@@ -532,7 +632,9 @@ def test_spend_becomes_whole_cents(
     frame = few().head(5)
     frame["spend_usd"] = spend
     put(tmp_path, frame)
-    wire = configured(tmp_path, LEAST.replace("[data]\n", f'[data]\nspend_unit = "{unit}"\n'))
+    wire = configured(
+        tmp_path, LEAST.replace("[data]\n", f'[data]\nspend_unit = "{unit}"\n')
+    )
     found = wire.rows("Get Panel Daily", PanelName="card panel", Symbol="a")
     assert [round(row["Spend"] * 100) for row in found] == cents
 
@@ -555,5 +657,7 @@ def test_folder_names_may_replace_a_column(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         rows.drop(columns="state").to_parquet(folder / "x.parquet", index=False)
     wire = configured(tmp_path, LEAST.replace("cards/*.parquet", "cards/*/*.parquet"))
-    rows = wire.rows("Get Panel Dimensions", PanelName="card panel", Dimensions=["Region"])
+    rows = wire.rows(
+        "Get Panel Dimensions", PanelName="card panel", Dimensions=["Region"]
+    )
     assert [row["Region"] for row in rows] == ["CA", "NY"]

@@ -117,8 +117,12 @@ def test_nan_and_infinities_are_refused(tmp_path: Path) -> None:
     (tmp_path / "cards").mkdir()
     table = pa.Table.from_pandas(few())
     for value in (float("nan"), float("inf")):
-        spend = pa.array([value, *table["spend_usd"].to_pylist()[1:]], from_pandas=False)
-        pq.write_table(table.set_column(4, "spend_usd", spend), tmp_path / "cards" / "x.parquet")
+        spend = pa.array(
+            [value, *table["spend_usd"].to_pylist()[1:]], from_pandas=False
+        )
+        pq.write_table(
+            table.set_column(4, "spend_usd", spend), tmp_path / "cards" / "x.parquet"
+        )
         assert refused(tmp_path, LEAST) == (
             "service.toml, line 9, data.columns.spend: 'spend_usd' is not a number (NaN) in 1 of 1,420 rows."
         )
@@ -126,7 +130,9 @@ def test_nan_and_infinities_are_refused(tmp_path: Path) -> None:
 
 def test_a_file_that_lacks_what_the_others_have_is_named(tmp_path: Path) -> None:
     put(tmp_path, few())
-    few().drop(columns="state").to_parquet(tmp_path / "cards" / "2025.parquet", index=False)
+    few().drop(columns="state").to_parquet(
+        tmp_path / "cards" / "2025.parquet", index=False
+    )
     assert refused(tmp_path, LEAST) == (
         "service.toml, line 15, data.dimensions.Region: cards/2025.parquet has no column 'state', but other files do."
     )
@@ -134,9 +140,13 @@ def test_a_file_that_lacks_what_the_others_have_is_named(tmp_path: Path) -> None
 
 def test_files_with_different_types_are_refused(tmp_path: Path) -> None:
     put(tmp_path, few())
-    few().assign(spend_usd="much").to_parquet(tmp_path / "cards" / "2025.parquet", index=False)
+    few().assign(spend_usd="much").to_parquet(
+        tmp_path / "cards" / "2025.parquet", index=False
+    )
     said = refused(tmp_path, LEAST)
-    assert said.startswith("service.toml, line 4, data.parquet: *.parquet cannot be read: ")
+    assert said.startswith(
+        "service.toml, line 4, data.parquet: *.parquet cannot be read: "
+    )
     assert "2025.parquet" in said
     assert "spend_usd" in said
 
@@ -224,7 +234,9 @@ CALENDARS = [
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"), CALENDARS, ids=[row_id(f"{old} to {new}") for old, new, _ in CALENDARS]
+    ("old", "new", "said"),
+    CALENDARS,
+    ids=[row_id(f"{old} to {new}") for old, new, _ in CALENDARS],
 )
 def test_an_invalid_calendar_is_refused_with_the_reason(
     folder: Path, old: str, new: str, said: str
@@ -254,7 +266,9 @@ def test_a_company_without_a_calendar_is_named(tmp_path: Path) -> None:
         pytest.param("ticker,year\nA US EQUITY,June\n", "line 19, data.companies.columns.symbol: companies.csv has no column 'symbol'. It has 'ticker', 'year'.", id="no symbols"),
         pytest.param("symbol\nA US EQUITY\n", "line 20, data.companies.columns.fiscal_year_end: companies.csv has no column 'year'. It has 'symbol'.", id="no fiscal years"),
     ])  # fmt: skip
-def test_companies_that_cannot_be_read_are_refused(folder: Path, csv: str, said: str) -> None:
+def test_companies_that_cannot_be_read_are_refused(
+    folder: Path, csv: str, said: str
+) -> None:
     (folder / "companies.csv").write_text(csv)
     section = '[data.companies]\ncsv = "companies.csv"\n[data.companies.columns]\nfiscal_year_end = "year"\n'
     text = refused(folder, edited("[data.calendar]", f"{section}[data.calendar]"))
@@ -267,9 +281,17 @@ def test_the_fiscal_year_of_a_company_comes_before_the_rule(tmp_path: Path) -> N
         "symbol,fiscal_year_end\nA US EQUITY,June\nB US EQUITY,\n"
     )
     section = '[data.companies]\ncsv = "companies.csv"\n'
-    _, reference, _ = loaded(tmp_path, edited("[data.calendar]", f"{section}[data.calendar]"))
-    assert [each.fiscal_year_end for each in reference.companies] == ["June", "December"]
-    assert [own[0].period_name for own in reference.calendars.values()] == ["FQ3 2024", "FQ1 2024"]
+    _, reference, _ = loaded(
+        tmp_path, edited("[data.calendar]", f"{section}[data.calendar]")
+    )
+    assert [each.fiscal_year_end for each in reference.companies] == [
+        "June",
+        "December",
+    ]
+    assert [own[0].period_name for own in reference.calendars.values()] == [
+        "FQ3 2024",
+        "FQ1 2024",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -291,14 +313,19 @@ def test_the_fiscal_year_of_a_company_comes_before_the_rule(tmp_path: Path) -> N
             id="an unknown panel",
         ),
         pytest.param(
-            "symbol,name\nA US EQUITY,\n", "kpis.csv, line 2: 'name' is empty.", id="an empty name"
+            "symbol,name\nA US EQUITY,\n",
+            "kpis.csv, line 2: 'name' is empty.",
+            id="an empty name",
         ),
     ],
 )
-def test_kpis_that_cannot_be_read_are_refused(folder: Path, csv: str, said: str) -> None:
+def test_kpis_that_cannot_be_read_are_refused(
+    folder: Path, csv: str, said: str
+) -> None:
     (folder / "kpis.csv").write_text(csv)
     text = refused(
-        folder, edited("[data.calendar]", '[data.kpis]\ncsv = "kpis.csv"\n[data.calendar]')
+        folder,
+        edited("[data.calendar]", '[data.kpis]\ncsv = "kpis.csv"\n[data.calendar]'),
     )
     assert text == f"service.toml, line 17, data.kpis: {said}"
 
@@ -312,14 +339,18 @@ def test_gaps_in_columns_written_by_pandas_are_absent_values(tmp_path: Path) -> 
     table = pa.table(
         dict(
             zip(
-                ("symbol", "name", "id", "unit", "is_primary"), zip(*rows, strict=True), strict=True
+                ("symbol", "name", "id", "unit", "is_primary"),
+                zip(*rows, strict=True),
+                strict=True,
             )
         )
     )
     pq.write_table(table, tmp_path / "kpis.parquet")
     _, reference, _ = loaded(
         tmp_path,
-        edited("[data.calendar]", '[data.kpis]\nparquet = "kpis.parquet"\n[data.calendar]'),
+        edited(
+            "[data.calendar]", '[data.kpis]\nparquet = "kpis.parquet"\n[data.calendar]'
+        ),
     )
     assert [(kpi.id, kpi.unit, kpi.is_primary) for kpi in reference.kpis] == [
         (7, "", True),

@@ -21,14 +21,21 @@ def periods(end: str, first: date = FIRST, last: date = LAST) -> list[calendar.P
 
 
 @pytest.mark.parametrize(
-    ("end", "frequency"), [("December", "Q-DEC"), ("September", "Q-SEP"), ("June", "Q-JUN")]
+    ("end", "frequency"),
+    [("December", "Q-DEC"), ("September", "Q-SEP"), ("June", "Q-JUN")],
 )
 def test_quarters_by_months_are_those_of_pandas(end: str, frequency: str) -> None:
     expected = [
-        (f"FQ{quarter.quarter} {quarter.qyear}", quarter.start_time.date(), quarter.end_time.date())
+        (
+            f"FQ{quarter.quarter} {quarter.qyear}",
+            quarter.start_time.date(),
+            quarter.end_time.date(),
+        )
         for quarter in pd.period_range(FIRST, LAST + timedelta(days=91), freq=frequency)
     ]
-    assert [(each.period_name, each.start, each.end) for each in periods(end)] == expected
+    assert [
+        (each.period_name, each.start, each.end) for each in periods(end)
+    ] == expected
 
 
 @pytest.mark.parametrize(
@@ -46,8 +53,14 @@ def test_quarters_by_months_are_those_of_pandas(end: str, frequency: str) -> Non
     ],
     ids=row_id,
 )
-def test_retail_quarters_are_the_published_ones(name: str, start: date, end: date) -> None:
-    [found] = [each for each in periods("Saturday nearest 31 January") if each.period_name == name]
+def test_retail_quarters_are_the_published_ones(
+    name: str, start: date, end: date
+) -> None:
+    [found] = [
+        each
+        for each in periods("Saturday nearest 31 January")
+        if each.period_name == name
+    ]
     assert (found.start, found.end) == (start, end)
 
 
@@ -55,7 +68,8 @@ def test_retail_quarters_are_the_published_ones(name: str, start: date, end: dat
 def test_quarters_leave_no_day_out_and_take_none_twice(end: str) -> None:
     found = periods(end, date(1990, 1, 1), date(2060, 1, 1))
     assert all(
-        after.start - before.end == timedelta(days=1) for before, after in itertools.pairwise(found)
+        after.start - before.end == timedelta(days=1)
+        for before, after in itertools.pairwise(found)
     )
     assert found[0].start <= date(1990, 1, 1)
     assert len({each.period_name for each in found}) == len(found)
@@ -64,7 +78,9 @@ def test_quarters_leave_no_day_out_and_take_none_twice(end: str) -> None:
 def test_a_retail_year_ends_on_the_saturday_nearest_31_january() -> None:
     ends = [
         each.end
-        for each in periods("Saturday nearest 31 January", date(1990, 1, 1), date(2060, 1, 1))
+        for each in periods(
+            "Saturday nearest 31 January", date(1990, 1, 1), date(2060, 1, 1)
+        )
     ]
     years = [end for end in ends if end.month in (1, 2)]
     assert len(years) >= 70
@@ -73,7 +89,9 @@ def test_a_retail_year_ends_on_the_saturday_nearest_31_january() -> None:
 
 
 @pytest.mark.parametrize("end", calendar.FISCAL_YEAR_ENDS)
-def test_one_period_runs_on_the_last_day_others_are_before_and_after_it(end: str) -> None:
+def test_one_period_runs_on_the_last_day_others_are_before_and_after_it(
+    end: str,
+) -> None:
     places = [(each.start <= LAST, each.end >= LAST) for each in periods(end)]
     assert places.count((True, True)) == 1
     assert set(places) == {(True, False), (True, True), (False, True)}
@@ -87,11 +105,21 @@ def windows(**options: Any) -> list[calendar.Window]:
 def test_a_period_that_starts_before_the_first_day_is_skipped() -> None:
     assert windows(to_date=False)[0].label == "FQ1 2021"  # FQ4 2020 starts on 1 October
     exact = calendar.windows(
-        periods("December"), date(2021, 1, 1), LAST, lookback=1, to_date=False, reported=True
+        periods("December"),
+        date(2021, 1, 1),
+        LAST,
+        lookback=1,
+        to_date=False,
+        reported=True,
     )
     assert exact[0].label == "FQ1 2021"
     later = calendar.windows(
-        periods("December"), date(2021, 1, 2), LAST, lookback=1, to_date=False, reported=True
+        periods("December"),
+        date(2021, 1, 2),
+        LAST,
+        lookback=1,
+        to_date=False,
+        reported=True,
     )
     assert later[0].label == "FQ2 2021"
 
@@ -111,7 +139,8 @@ def test_rows_to_date_are_as_long_as_the_running_period_so_far() -> None:
     lengths = {(each.end - each.start).days for each in windows() if each.to_date}
     assert lengths == {(LAST - date(2025, 10, 1)).days}
     whole, to_date = (
-        [each.label for each in windows() if each.to_date is kind] for kind in (False, True)
+        [each.label for each in windows() if each.to_date is kind]
+        for kind in (False, True)
     )
     assert to_date == [*whole, "FQ4 2025"]
 
@@ -119,7 +148,12 @@ def test_rows_to_date_are_as_long_as_the_running_period_so_far() -> None:
 def test_a_row_to_date_is_never_longer_than_its_period() -> None:
     # On 30 September, 91 days of FQ3 have passed; FQ1 has 90 days, 91 in a leap year.
     found = calendar.windows(
-        periods("December"), FIRST, date(2025, 9, 30), lookback=1, to_date=True, reported=True
+        periods("December"),
+        FIRST,
+        date(2025, 9, 30),
+        lookback=1,
+        to_date=True,
+        reported=True,
     )
     ends = {each.label: each.end for each in found if each.to_date}
     assert ends["FQ1 2023"] == date(2023, 3, 31)
@@ -129,27 +163,42 @@ def test_a_row_to_date_is_never_longer_than_its_period() -> None:
 
 def test_a_period_that_ends_on_the_last_day_has_a_full_row_and_one_to_date() -> None:
     found = calendar.windows(
-        periods("December"), FIRST, date(2025, 9, 30), lookback=1, to_date=True, reported=True
+        periods("December"),
+        FIRST,
+        date(2025, 9, 30),
+        lookback=1,
+        to_date=True,
+        reported=True,
     )
     assert [each.to_date for each in found if each.label == "FQ3 2025"] == [False, True]
 
 
 def test_the_current_quarter_is_the_earliest_unreported_or_the_running_one() -> None:
     # FQ3 2025 ended on 30 September and is not reported.
-    assert {each.label for each in windows(reported=True) if each.is_current} == {"FQ3 2025"}
-    assert {each.label for each in windows(reported=False) if each.is_current} == {"FQ4 2025"}
+    assert {each.label for each in windows(reported=True) if each.is_current} == {
+        "FQ3 2025"
+    }
+    assert {each.label for each in windows(reported=False) if each.is_current} == {
+        "FQ4 2025"
+    }
 
 
 def test_when_all_kept_periods_are_reported_the_running_one_is_current() -> None:
     reported = calendar.periods("December", FIRST, LAST, date.max)
-    found = calendar.windows(reported, FIRST, LAST, lookback=1, to_date=True, reported=True)
+    found = calendar.windows(
+        reported, FIRST, LAST, lookback=1, to_date=True, reported=True
+    )
     assert {each.label for each in found if each.is_current} == {"FQ4 2025"}
 
 
 @pytest.mark.parametrize(("lookback", "compared"), [(1, "FQ2 2023"), (3, "FQ2 2021")])
-def test_growth_compares_with_the_quarter_of_the_same_name(lookback: int, compared: str) -> None:
+def test_growth_compares_with_the_quarter_of_the_same_name(
+    lookback: int, compared: str
+) -> None:
     assert {
-        each.compared_label for each in windows(lookback=lookback) if each.label == "FQ2 2024"
+        each.compared_label
+        for each in windows(lookback=lookback)
+        if each.label == "FQ2 2024"
     } == {compared}
 
 
@@ -160,9 +209,16 @@ def test_the_demo_has_four_calendars_all_running_and_a_quarter_that_is_ended_but
     ends = {each.company.fiscal_year_end for each in companies.PROFILES}
     assert ends == {"December", "September", "June", "Saturday nearest 31 January"}
     all_of_them = [period for each in calendars.values() for period in each]
-    running = [period for period in all_of_them if period.start <= companies.LAST_DAY <= period.end]
+    running = [
+        period
+        for period in all_of_them
+        if period.start <= companies.LAST_DAY <= period.end
+    ]
     assert len(running) == len(companies.PROFILES)
-    assert all(period.end > companies.LAST_DAY and not period.is_historical for period in running)
+    assert all(
+        period.end > companies.LAST_DAY and not period.is_historical
+        for period in running
+    )
     waiting = {
         symbol for symbol, each in calendars.items() for period in each
         if period.end < companies.LAST_DAY and not period.is_historical

@@ -68,7 +68,9 @@ def test_data_are_loaded_once_by_whichever_call_is_first() -> None:
 
     engine = DuckDBEngine(companies.reference(), make)
     with ThreadPoolExecutor(8) as threads:
-        counts = list(threads.map(lambda _: engine.call().fetch(count(engine)), range(8)))
+        counts = list(
+            threads.map(lambda _: engine.call().fetch(count(engine)), range(8))
+        )
     assert len(made) == 1
     assert len({str(each) for each in counts}) == 1
 
@@ -96,7 +98,9 @@ def test_listings_do_not_wait_for_the_data_to_be_made() -> None:
         assert waiting.result(60) is not None
 
 
-def test_data_that_cannot_be_made_fail_the_run_and_are_tried_again(engine: DuckDBEngine) -> None:
+def test_data_that_cannot_be_made_fail_the_run_and_are_tried_again(
+    engine: DuckDBEngine,
+) -> None:
     answers = [OSError("disk full"), demo.cards()]
 
     def make() -> Cards:
@@ -119,7 +123,9 @@ def test_listing_functions_need_no_card_data() -> None:
     assert len(call.fetch(Query(queries.universe))) == 24
 
 
-def test_a_call_cancelled_before_its_query_never_starts_it(engine: DuckDBEngine) -> None:
+def test_a_call_cancelled_before_its_query_never_starts_it(
+    engine: DuckDBEngine,
+) -> None:
     call = engine.call()
     call.cancel()
     with pytest.raises(CallCancelledError):
@@ -145,14 +151,18 @@ def test_a_cursor_sees_only_its_own_registered_tables(engine: DuckDBEngine) -> N
     assert engine.call().fetch(first) == [{"n": 1}]
     assert engine.call().fetch(second) == [{"n": 2}]
     cursor = engine.cursor()
-    names = cursor.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+    names = cursor.execute(
+        "SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    ).fetchall()
     cursor.close()
     assert {name for (name,) in names} == {"card_files", "cards"}
 
 
-def test_every_cursor_keeps_what_parquet_files_say_of_themselves(engine: DuckDBEngine) -> None:
+def test_every_cursor_keeps_what_parquet_files_say_of_themselves(
+    engine: DuckDBEngine,
+) -> None:
     # Unless set globally, it is a setting of one session, and each query reads all row group statistics again.
     with engine.cursor() as cursor:
-        assert cursor.execute("SELECT current_setting('parquet_metadata_cache')").fetchall() == [
-            (True,)
-        ]
+        assert cursor.execute(
+            "SELECT current_setting('parquet_metadata_cache')"
+        ).fetchall() == [(True,)]

@@ -65,24 +65,35 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("Get Panel Dimensions", {"PanelName": P, "Dimensions": ["Brand"]}),
     ("Get Panel Dimensions", {"PanelName": P, "Dimensions": ["Region", "Age Group"]}),
     ("Get Panel Daily", {"PanelName": P, "Symbol": NVRA}),
-    ("Get Panel Daily", {"PanelName": DEBIT, "Symbol": MCHQ, "Dimensions": ["Region"]} | GROWTH),
     (
         "Get Panel Daily",
-        {"PanelName": P, "Brand": ["Mochandrel", "Doughvane"], "PoPLookback": "2"} | GROWTH,
+        {"PanelName": DEBIT, "Symbol": MCHQ, "Dimensions": ["Region"]} | GROWTH,
+    ),
+    (
+        "Get Panel Daily",
+        {"PanelName": P, "Brand": ["Mochandrel", "Doughvane"], "PoPLookback": "2"}
+        | GROWTH,
     ),
     ("Get Panel Daily", {"PanelName": P, "Brand": ODD, "Dimensions": ALL} | GROWTH),
     ("Get Panel FQ", {"PanelName": P, "Symbol": NVRA}),
     (
         "Get Panel FQ",
-        {"PanelName": P, "Symbol": NVRA, "PeriodToDate": "Yes", "Dimensions": ["Brand"]} | GROWTH,
+        {"PanelName": P, "Symbol": NVRA, "PeriodToDate": "Yes", "Dimensions": ["Brand"]}
+        | GROWTH,
     ),
     (
         "Get Panel FQ",
-        {"PanelName": DEBIT, "Brand": "Mochandrel", "UseReportedForCurrentPeriod": "No"} | GROWTH,
+        {"PanelName": DEBIT, "Brand": "Mochandrel", "UseReportedForCurrentPeriod": "No"}
+        | GROWTH,
     ),
     (
         "Get Panel FQ",
-        {"PanelName": P, "Brand": ["Tidewisp", ODD], "PeriodToDate": "Yes", "Dimensions": ALL},
+        {
+            "PanelName": P,
+            "Brand": ["Tidewisp", ODD],
+            "PeriodToDate": "Yes",
+            "Dimensions": ALL,
+        },
     ),
     *[
         ("Get Report", {"report_id": "RPT-101", "report_time_unit": each})
@@ -90,11 +101,19 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ],
     (
         "Get Report",
-        {"report_id": "RPT-101", "report_time_unit": "quarter", "brands": ["Doughvane"]},
+        {
+            "report_id": "RPT-101",
+            "report_time_unit": "quarter",
+            "brands": ["Doughvane"],
+        },
     ),
     (
         "Get Report",
-        {"report_id": "RPT-101", "report_time_after": "2024-02-29", "shopper_generation": "Gen Z"},
+        {
+            "report_id": "RPT-101",
+            "report_time_after": "2024-02-29",
+            "shopper_generation": "Gen Z",
+        },
     ),
 ]
 
@@ -105,14 +124,20 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     wanted = [("symbol", "in", [NVRA, MCHQ, DGVN]), ("date", ">=", FIRST)]
     rows = pq.read_table(demo.spend_file(), filters=wanted)
     schema = pa.schema(
-        {each.name: pa.string() if each.name in TEXTS else each.type for each in rows.schema}
+        {
+            each.name: pa.string() if each.name in TEXTS else each.type
+            for each in rows.schema
+        }
     )
     rows = rows.cast(schema)
-    odd = rows.filter((pc.field("merchant") == "Fennloft") & (pc.field("region") == "Pacific"))
+    odd = rows.filter(
+        (pc.field("merchant") == "Fennloft") & (pc.field("region") == "Pacific")
+    )
     odd = odd.set_column(2, "merchant", pa.array([ODD] * len(odd)))
     for at, every in ((7, 5), (8, 3)):  # transactions, cards
         values = [
-            0 if number % every == 0 else value for number, value in enumerate(odd[at].to_pylist())
+            0 if number % every == 0 else value
+            for number, value in enumerate(odd[at].to_pylist())
         ]
         odd = odd.set_column(at, schema[at], pa.array(values, schema[at].type))
     path = tmp_path_factory.mktemp("engines") / "cards.parquet"
@@ -150,7 +175,9 @@ def sail(port: int = 0) -> Iterator[str]:
 def clickhouse(stored: Path) -> Iterator[str]:
     """Load card spend into an in-process ClickHouse and return its URL."""
     pytest.importorskip("chdb", reason=ABSENT.format("chdb"))
-    driver = pytest.importorskip("clickhouse_connect", reason=ABSENT.format("clickhouse-connect"))
+    driver = pytest.importorskip(
+        "clickhouse_connect", reason=ABSENT.format("clickhouse-connect")
+    )
     path = stored.with_name("clickhouse")
     with driver.get_client(interface="chdb", path=str(path)) as client:
         client.command("CREATE DATABASE team")
@@ -178,12 +205,12 @@ def postgres(stored: Path) -> Iterator[str]:
 
     def run(program: str, *arguments: str) -> None:
         command: list[Any] = [programs[-1] / program, "-D", folder / "data", *arguments]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60, **owner)
+        subprocess.run(
+            command, check=True, stdout=subprocess.DEVNULL, timeout=60, **owner
+        )
 
     run("initdb", "-U", "team", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
-    options = (
-        f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
-    )
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
     run("pg_ctl", "-o", options, "-l", str(folder / "log"), "-w", "start")
     try:
         url = f"postgres://team@127.0.0.1:{port}/postgres"
@@ -193,7 +220,9 @@ def postgres(stored: Path) -> Iterator[str]:
                 "generation text, date date, spend_cents bigint, transactions int, cards int)"
             )
             with con.cursor().copy("COPY spend.cards FROM STDIN") as copy:
-                for row in zip(*pq.read_table(stored).to_pydict().values(), strict=True):
+                for row in zip(
+                    *pq.read_table(stored).to_pydict().values(), strict=True
+                ):
                     copy.write_row(row)
             con.execute("CREATE INDEX ON spend.cards (symbol, panel, date); ANALYZE")
         yield url
@@ -210,9 +239,15 @@ def engine(
         if request.param == "Spark Connect":
             url, cards = stack.enter_context(sail()), Cards.parquet(stored)
         elif request.param == "ClickHouse":
-            url, cards = stack.enter_context(clickhouse(stored)), in_table("team", "cards")
+            url, cards = (
+                stack.enter_context(clickhouse(stored)),
+                in_table("team", "cards"),
+            )
         else:
-            url, cards = stack.enter_context(postgres(stored)), in_table("spend", "cards")
+            url, cards = (
+                stack.enter_context(postgres(stored)),
+                in_table("spend", "cards"),
+            )
         engine = RemoteEngine(url, reference, lambda: cards)
         stack.callback(engine.close)
         engine.open()
@@ -225,7 +260,9 @@ def duckdb(stored: Path, reference: Reference) -> DuckDBEngine:
 
 
 def serve(engine: Any, reference: Reference) -> Wire:
-    return serving(Registry(card_functions.published(reference, asset="a"), author="t"), engine)
+    return serving(
+        Registry(card_functions.published(reference, asset="a"), author="t"), engine
+    )
 
 
 @pytest.mark.parametrize(
@@ -248,12 +285,15 @@ def test_a_function_answers_the_same_as_on_duckdb(
     assert expected.json()["body"] != "[]"
     assert ask(engine, JSON).content == expected.content
     found, wanted = (
-        pa.ipc.open_stream(ask(each, ARROW).content).read_all() for each in (engine, duckdb)
+        pa.ipc.open_stream(ask(each, ARROW).content).read_all()
+        for each in (engine, duckdb)
     )
     assert found.equals(wanted)
 
 
-def test_a_query_is_compiled_once_for_all_texts(engine: RemoteEngine, duckdb: DuckDBEngine) -> None:
+def test_a_query_is_compiled_once_for_all_texts(
+    engine: RemoteEngine, duckdb: DuckDBEngine
+) -> None:
     """Each text is inserted as a literal, whatever it looks like."""
 
     def quarters(asked: Any, brand: str, panel: str = P) -> Any:
@@ -318,9 +358,12 @@ def test_a_published_file_answers_the_same_as_on_duckdb(
 ) -> None:
     """Its worker compiles for the engine."""
     (tmp_path / "spend.py").write_text(PUBLISHED)
-    with contextlib.closing(Workers(WorkerSetup((tmp_path,), reference=reference))) as workers:
+    with contextlib.closing(
+        Workers(WorkerSetup((tmp_path,), reference=reference))
+    ) as workers:
         there, here = (
-            serving(Registry(workers.load(), author="t"), each) for each in (engine, duckdb)
+            serving(Registry(workers.load(), author="t"), each)
+            for each in (engine, duckdb)
         )
         assert there.rows("Listed") == here.rows("Listed")
         for found, expected in zip(
@@ -329,7 +372,8 @@ def test_a_published_file_answers_the_same_as_on_duckdb(
             assert found.pop("mean") == pytest.approx(expected.pop("mean"))
             assert found == expected
         errors = {
-            name: there.call(name, {}).json()["error"] for name in ("Settings", "Other", "Large")
+            name: there.call(name, {}).json()["error"]
+            for name in ("Settings", "Other", "Large")
         }
         assert "can't call 'current_setting'" in errors["Settings"]
         assert "can't read 'pg_catalog.pg_class'" in errors["Other"]
@@ -362,7 +406,10 @@ def test_reference_data_go_along_where_a_function_joins_them(
 
 @pytest.mark.parametrize("rows", [0, 1, 3, 1000])
 def test_tables_in_memory_go_along(
-    engine: RemoteEngine, duckdb: DuckDBEngine, request: pytest.FixtureRequest, rows: int
+    engine: RemoteEngine,
+    duckdb: DuckDBEngine,
+    request: pytest.FixtureRequest,
+    rows: int,
 ) -> None:
     if rows == 1000 and "ClickHouse" in request.node.name:
         pytest.skip("ClickHouse in process takes no tables along")
@@ -372,7 +419,9 @@ def test_tables_in_memory_go_along(
             "n": pa.array(range(rows), pa.int64()),
             "symbol": pa.array(([NVRA, MCHQ, DGVN] * rows)[:rows], pa.string()),
             "text": pa.array((texts * rows)[:rows], pa.string()),
-            "large": pa.array(([2**62 + 1, None, -(2**63) + 1] * rows)[:rows], pa.int64()),
+            "large": pa.array(
+                ([2**62 + 1, None, -(2**63) + 1] * rows)[:rows], pa.int64()
+            ),
             "part": pa.array(([0.1, None, -1e300] * rows)[:rows], pa.float64()),
             "day": pa.array(([date(2024, 2, 29), None] * rows)[:rows], pa.date32()),
             "flag": pa.array(([True, False, None] * rows)[:rows], pa.bool_()),
@@ -403,20 +452,30 @@ def test_fractions_are_doubles_wherever_they_stand(
             deviation=cards.cards.std(),
         )
         found = sums.select(
-            "symbol", "t", "mean", "deviation", q=sums.t / sums.c, u=1 / sums.c, h=sums.t * 0.5
+            "symbol",
+            "t",
+            "mean",
+            "deviation",
+            q=sums.t / sums.c,
+            u=1 / sums.c,
+            h=sums.t * 0.5,
         )
         return call.fetch(found.order_by("symbol"))
 
     rows = ratios(engine)
     for row, expected in zip(rows, ratios(duckdb), strict=True):
         # The sum behind a deviation is of fractions, whose last digits follow from the order of adding.
-        assert row.pop("deviation") == pytest.approx(expected.pop("deviation"), rel=1e-12)
+        assert row.pop("deviation") == pytest.approx(
+            expected.pop("deviation"), rel=1e-12
+        )
         assert {type(value) for value in row.values()} == {str, int, float}
         assert row == expected
         assert row["q"] % 1
 
 
-def test_threads_get_the_answers_that_they_would_get_alone(engine: RemoteEngine) -> None:
+def test_threads_get_the_answers_that_they_would_get_alone(
+    engine: RemoteEngine,
+) -> None:
     def count(symbol: str) -> Any:
         call = engine.call()
         cards = call.table("cards")
@@ -427,13 +486,17 @@ def test_threads_get_the_answers_that_they_would_get_alone(engine: RemoteEngine)
     alone = {symbol: count(symbol) for symbol in symbols}
     assert len(str(alone)) > 60
     with ThreadPoolExecutor(6) as threads:
-        assert list(threads.map(count, symbols * 6)) == [alone[symbol] for symbol in symbols * 6]
+        assert list(threads.map(count, symbols * 6)) == [
+            alone[symbol] for symbol in symbols * 6
+        ]
 
 
 def lengthy(call: Any, engine: str) -> Any:
     """Return a query of a minute or more; of two seconds for ClickHouse, which can't be interrupted."""
     cards = call.table("cards")
-    pairs = cards.limit(100_000).cross_join(cards.view().select(other="cards").limit(1000))
+    pairs = cards.limit(100_000).cross_join(
+        cards.view().select(other="cards").limit(1000)
+    )
     times = {"Spark Connect": 100, "ClickHouse": 1, "PostgreSQL": 10}[engine]
     pairs = pairs.cross_join(cards.view().select(third="cards").limit(times))
     return pairs.agg(n=(pairs.spend_cents % (pairs.other + pairs.third + 7)).sum())
@@ -489,7 +552,9 @@ def test_a_lost_engine_fails_the_run_with_a_message_and_is_reconnected(
     stored: Path, reference: Reference
 ) -> None:
     port = free_port()
-    engine = RemoteEngine(f"sc://127.0.0.1:{port}", reference, lambda: Cards.parquet(stored))
+    engine = RemoteEngine(
+        f"sc://127.0.0.1:{port}", reference, lambda: Cards.parquet(stored)
+    )
     wire = serve(engine, reference)
     asked: Any = {"report_id": "RPT-101"}
     with sail(port):
@@ -513,7 +578,10 @@ UNREACHABLE = [
     ("clickhose://u:s3cret@host", "Did you mean 'clickhouse'?"),
     ("host:15002", "is not supported"),
     ("", "is not supported"),
-    ("sc://127.0.0.1:{port}", "'sc://127.0.0.1:{port}' cannot be reached: failed to connect"),
+    (
+        "sc://127.0.0.1:{port}",
+        "'sc://127.0.0.1:{port}' cannot be reached: failed to connect",
+    ),
     ("sc://127.0.0.1:{port}/;token=s3cret;user_id=me", "cannot be reached"),
     ("sc://127.0.0.1:{port}/?token=s3cret", "cannot be reached"),
     (
@@ -546,7 +614,9 @@ def test_an_engine_that_cannot_be_opened_is_named_in_three_lines_without_its_pas
             pytest.importorskip(library, reason=ABSENT.format(library))
     port = free_port()
     with pytest.raises(SetupError) as raised:
-        RemoteEngine(url.format(port=port), reference, lambda: Cards.parquet(stored)).open()
+        RemoteEngine(
+            url.format(port=port), reference, lambda: Cards.parquet(stored)
+        ).open()
     said = str(raised.value)
     assert words.format(port=port) in said
     assert len(said.splitlines()) <= 3
@@ -563,7 +633,9 @@ def test_data_that_an_engine_does_not_have_are_named_in_three_lines(
     cases = {
         "no_such_table": in_table("no_such_table"),
         "no_such_schema.cards": in_table("no_such_schema", "cards"),
-        "no_such_column": mapped._replace(columns={**mapped.columns, "date": "no_such_column"}),
+        "no_such_column": mapped._replace(
+            columns={**mapped.columns, "date": "no_such_column"}
+        ),
         "no_such.parquet": Cards.parquet(Path("/no_such.parquet")),
     }
     for words, cards in cases.items():
@@ -576,8 +648,16 @@ def test_data_that_an_engine_does_not_have_are_named_in_three_lines(
 URLS = [
     ("sc://host:15002", "'sc://host:15002'", ""),
     ("sc://host/;use_ssl=true;token=s3cret", "'sc://host/'", "s3cret"),
-    ("trino://me:s3cret@host:8080/hive/default", "'trino://host:8080/hive/default'", "s3cret"),
-    ("postgres://me:s3cret@[::1]:5432/db?sslmode=require", "'postgres://[::1]:5432/db'", "s3cret"),
+    (
+        "trino://me:s3cret@host:8080/hive/default",
+        "'trino://host:8080/hive/default'",
+        "s3cret",
+    ),
+    (
+        "postgres://me:s3cret@[::1]:5432/db?sslmode=require",
+        "'postgres://[::1]:5432/db'",
+        "s3cret",
+    ),
     ("postgres://me:s3%2Fc%40ret@host/db", "'postgres://host/db'", "s3/c@ret"),
     ("postgres://me:s3c#ret@host/db", "'postgres://…'", "s3c#ret"),
     ("postgres://me:s3c/ret@host/db", "'postgres://…'", "s3c/ret"),
@@ -592,13 +672,20 @@ URLS = [
     URLS,
     ids=[row_id(url) for url, *_ in URLS],
 )
-def test_no_message_about_a_url_has_its_password(url: str, shown: str, secret: str) -> None:
+def test_no_message_about_a_url_has_its_password(
+    url: str, shown: str, secret: str
+) -> None:
     address = EngineURL(url)
     assert str(address) == shown
     assert url not in repr(address)
-    assert address.reason(RuntimeError("no route to host\nand more")) == "no route to host"
+    assert (
+        address.reason(RuntimeError("no route to host\nand more")) == "no route to host"
+    )
     if secret:
-        for said in (f"cannot connect to {url!r}", f"FATAL: '{secret}' is not the password of me"):
+        for said in (
+            f"cannot connect to {url!r}",
+            f"FATAL: '{secret}' is not the password of me",
+        ):
             assert secret not in address.reason(RuntimeError(said))
             assert "…" in address.reason(RuntimeError(said))
 
@@ -610,16 +697,24 @@ def test_interrupts_stop_when_the_query_has_ended(engine: RemoteEngine) -> None:
     call.cancel()
     # A thread from an earlier test may still be ending.
     assert becomes(
-        lambda: "interrupt a query" not in {thread.name for thread in threading.enumerate()}
+        lambda: (
+            "interrupt a query" not in {thread.name for thread in threading.enumerate()}
+        )
     )
 
 
-def test_casts_of_divisions_do_not_get_lost_on_their_way_to_sql(reference: Reference) -> None:
+def test_casts_of_divisions_do_not_get_lost_on_their_way_to_sql(
+    reference: Reference,
+) -> None:
     from ibis.backends.sql.compilers.postgres import compiler
 
     spend = ibis.table({"t": "int64", "c": "int64"}, name="spend")
     ratios = spend.select(
-        "t", "c", q=spend.t / spend.c.nullif(0), r=spend.c / spend.t, s=(spend.t / 100) / spend.c
+        "t",
+        "c",
+        q=spend.t / spend.c.nullif(0),
+        r=spend.c / spend.t,
+        s=(spend.t / 100) / spend.c,
     )
     # Like ibis's backends, which don't copy the tree.
     sql = compiler.to_sqlglot(portable(ratios, reference)).sql("postgres", copy=False)

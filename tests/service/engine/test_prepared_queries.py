@@ -55,18 +55,24 @@ def call(engine: DuckDBEngine) -> DuckDBCall:
     return engine.call()
 
 
-def echo(table: Callable[[str], ir.Table], values: dict[str, Any], *shape: Any) -> ir.Table:
+def echo(
+    table: Callable[[str], ir.Table], values: dict[str, Any], *shape: Any
+) -> ir.Table:
     """Return each of the values once per data set."""
     return table("panels").select(**values)
 
 
 @pytest.mark.parametrize("text", NASTY, ids=row_id)
-def test_text_is_bound_as_it_is_whatever_it_looks_like(call: DuckDBCall, text: str) -> None:
+def test_text_is_bound_as_it_is_whatever_it_looks_like(
+    call: DuckDBCall, text: str
+) -> None:
     assert call.fetch(Query(echo, values={"text": text})) == [{"text": text}] * 2
 
 
 @pytest.mark.parametrize(
-    "value", [True, False, 0, -1, 2**62, 0.1, 1e300, date(2024, 2, 29), date(1, 1, 1)], ids=row_id
+    "value",
+    [True, False, 0, -1, 2**62, 0.1, 1e300, date(2024, 2, 29), date(1, 1, 1)],
+    ids=row_id,
 )
 def test_values_of_every_type_keep_value_and_type(call: DuckDBCall, value: Any) -> None:
     [found, _] = call.fetch(Query(echo, values={"value": value}))
@@ -78,11 +84,15 @@ def test_values_of_every_type_keep_value_and_type(call: DuckDBCall, value: Any) 
 def test_a_value_of_any_other_type_is_refused(call: DuckDBCall, value: Any) -> None:
     query = Query(echo, values={"value": value})
     for use in (call.fetch, lambda each: each.expression(call.table)):
-        with pytest.raises(TypeError, match="A value is text, a number, a boolean or a date, not "):
+        with pytest.raises(
+            TypeError, match="A value is text, a number, a boolean or a date, not "
+        ):
             use(query)
 
 
-def test_no_value_becomes_a_part_of_the_sql(engine: DuckDBEngine, call: DuckDBCall) -> None:
+def test_no_value_becomes_a_part_of_the_sql(
+    engine: DuckDBEngine, call: DuckDBCall
+) -> None:
     texts = [f"{text}unmistakable" for text in NASTY]
     query = card_functions.get_panel_daily(
         call, texts[1], texts[2], texts, PoPGrowth="Yes", Dimensions=["Region"]
@@ -112,7 +122,9 @@ QUERIES: dict[str, Callable[[DuckDBCall], Any]] = {
         PoPGrowth="Yes",
         Dimensions=["Brand"],
     ),
-    "quarters": lambda call: card_functions.get_panel_fq(call, P, MCHQ, Dimensions=["Region"]),
+    "quarters": lambda call: card_functions.get_panel_fq(
+        call, P, MCHQ, Dimensions=["Region"]
+    ),
     "quarters' growth": lambda call: card_functions.get_panel_fq(
         call,
         P,
@@ -123,7 +135,12 @@ QUERIES: dict[str, Callable[[DuckDBCall], Any]] = {
         PeriodToDate="Yes",
     ),
     "report": lambda call: card_functions.get_report(
-        call, companies.REPORTS[0].id, "month", date(2024, 1, 31), "Gen Z", ["Mochandrel"]
+        call,
+        companies.REPORTS[0].id,
+        "month",
+        date(2024, 1, 31),
+        "Gen Z",
+        ["Mochandrel"],
     ),
     "whole report": lambda call: card_functions.get_report(
         call, companies.REPORTS[1].id, "quarter"
@@ -144,9 +161,13 @@ def test_a_query_gives_the_rows_of_its_expression_in_either_form(
     assert table.schema == expression.schema().to_pyarrow()
 
 
-def test_sums_leave_the_engine_in_the_declared_type(engine: DuckDBEngine, call: DuckDBCall) -> None:
+def test_sums_leave_the_engine_in_the_declared_type(
+    engine: DuckDBEngine, call: DuckDBCall
+) -> None:
     # DuckDB's own have 128 bits and take twice as long to read.
-    statement = Statements(lambda: engine.names).compile(QUERIES["daily growth"](call), call.table)
+    statement = Statements(lambda: engine.names).compile(
+        QUERIES["daily growth"](call), call.table
+    )
     with engine.cursor() as cursor:
         cursor.execute(statement.sql, statement.values)
         kinds = {str(column[1]) for column in cursor.description}
@@ -162,10 +183,18 @@ def test_a_functions_own_sql_gives_the_types_that_it_declares(call: DuckDBCall) 
 
 
 @pytest.mark.parametrize("read", ["fetch", "arrow"])
-def test_times_with_a_zone_are_read_without_further_libraries(call: DuckDBCall, read: str) -> None:
+def test_times_with_a_zone_are_read_without_further_libraries(
+    call: DuckDBCall, read: str
+) -> None:
     sql = "SELECT t, [t] AS l, MAP {'a': 1} AS m FROM (SELECT TIMESTAMPTZ '2024-02-29 10:00:00+02' AS t)"
-    kinds = {"t": "timestamp('UTC')", "l": "array<timestamp('UTC')>", "m": "map<string, int64>"}
-    found = getattr(call, read)(ibis.duckdb.connect().sql(sql, schema=ibis.schema(kinds)))
+    kinds = {
+        "t": "timestamp('UTC')",
+        "l": "array<timestamp('UTC')>",
+        "m": "map<string, int64>",
+    }
+    found = getattr(call, read)(
+        ibis.duckdb.connect().sql(sql, schema=ibis.schema(kinds))
+    )
     [row] = found if read == "fetch" else found.to_pylist(maps_as_pydicts="strict")
     moment = datetime(2024, 2, 29, 8, tzinfo=UTC)
     assert row == {"t": moment, "l": [moment], "m": {"a": 1}}
@@ -183,14 +212,19 @@ class Counting:
         self.built += 1
         companies = table("companies")
         chosen = [
-            companies[name].isin(value) for name, value in values.items() if isinstance(value, list)
+            companies[name].isin(value)
+            for name, value in values.items()
+            if isinstance(value, list)
         ]
         return companies.filter(*chosen, True, companies.Symbol >= values["after"])
 
 
 def test_a_shape_is_built_once_whatever_the_values(call: DuckDBCall) -> None:
     build = Counting()
-    counts = [len(call.fetch(Query(build, (1,), {"after": text}))) for text in ("A", "M", "Z", "[")]
+    counts = [
+        len(call.fetch(Query(build, (1,), {"after": text})))
+        for text in ("A", "M", "Z", "[")
+    ]
     assert build.built == 1
     assert len(set(counts)) == 4
 
@@ -211,7 +245,9 @@ def test_sets_of_any_size_share_a_few_shapes(call: DuckDBCall) -> None:
     build = Counting()
     symbols = tuple(profile.company.symbol for profile in companies.PROFILES)
     for count in range(1, 25):
-        found = call.fetch(Query(build, values={"after": "", "Symbol": symbols[:count]}))
+        found = call.fetch(
+            Query(build, values={"after": "", "Symbol": symbols[:count]})
+        )
         assert [row["Symbol"] for row in found] == list(symbols[:count])
     assert build.built == 6
     assert call.fetch(Query(build, values={"after": "", "Symbol": ()})) == []
@@ -237,12 +273,19 @@ def test_a_table_of_the_querys_own_is_the_calls_alone(call: DuckDBCall) -> None:
     for numbers in ([1, 2, 3], [4], []):
         table = pa.table({"n": pa.array(numbers, pa.int64())})
         expected = [{"n": number} for number in numbers if number >= 2]
-        assert call.fetch(Query(own_table, values={"least": 2}, tables={"own": table})) == expected
+        assert (
+            call.fetch(Query(own_table, values={"least": 2}, tables={"own": table}))
+            == expected
+        )
     # The same name with other columns must not reuse the SQL.
-    assert call.fetch(Query(own_table, tables={"own": pa.table({"m": ["x"]})})) == [{"m": "x"}]
+    assert call.fetch(Query(own_table, tables={"own": pa.table({"m": ["x"]})})) == [
+        {"m": "x"}
+    ]
 
 
-def test_a_builder_that_fails_fails_the_run_and_is_asked_again(call: DuckDBCall) -> None:
+def test_a_builder_that_fails_fails_the_run_and_is_asked_again(
+    call: DuckDBCall,
+) -> None:
     answers: list[Exception | None] = [RuntimeError("no"), None]
 
     def build(table: Callable[[str], ir.Table], _values: dict[str, Any]) -> ir.Table:

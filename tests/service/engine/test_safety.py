@@ -24,7 +24,11 @@ import pytest
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.builtin import card_functions, companies, demo, queries
 from jupyter_funcs.service.engine import calls
-from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError, Query
+from jupyter_funcs.service.engine.calls import (
+    CallCancelledError,
+    MemoryLimitError,
+    Query,
+)
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine, PrivateFolder
 from jupyter_funcs.service.engine.remote_engine import connect_engine
 from jupyter_funcs.service.engine.tables import CARDS, Cards
@@ -45,7 +49,9 @@ SOON = 60  # seconds, far less than the queries take
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A private file of card spend, which a mistake may destroy."""
-    return shutil.copy(demo.spend_file(), tmp_path_factory.mktemp("data") / "cards.parquet")
+    return shutil.copy(
+        demo.spend_file(), tmp_path_factory.mktemp("data") / "cards.parquet"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +90,16 @@ TEXTS = [
     "NVRA US EQUITY'; DROP VIEW cards; --",
     "../../etc/passwd",
 ]
-VALID = {"PanelName": P, "Symbol": NVRA, "Dimensions": ["Region"], "report_id": "RPT-101"}
+VALID = {
+    "PanelName": P,
+    "Symbol": NVRA,
+    "Dimensions": ["Region"],
+    "report_id": "RPT-101",
+}
 FUNCTIONS = card_functions.published(companies.reference(), asset="tests")
-PARAMETERS = [(each.name, parameter.name) for each in FUNCTIONS for parameter in each.parameters]
+PARAMETERS = [
+    (each.name, parameter.name) for each in FUNCTIONS for parameter in each.parameters
+]
 
 
 @pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
@@ -106,7 +119,9 @@ def test_sql_in_any_argument_is_a_value_and_harms_no_table(
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=row_id)
-def test_sql_that_passes_for_a_name_finds_nothing(engine: DuckDBEngine, text: str) -> None:
+def test_sql_that_passes_for_a_name_finds_nothing(
+    engine: DuckDBEngine, text: str
+) -> None:
     call = engine.call()
     # If any part became SQL, or a name to look up, the query would fail or find rows.
     assert call.fetch(card_functions.get_kpis(call, text, text, "No")) == []
@@ -116,7 +131,9 @@ def test_sql_that_passes_for_a_name_finds_nothing(engine: DuckDBEngine, text: st
     )
     assert call.fetch(daily) == []
     assert (
-        card_functions.get_panel_fq(call, text, text, [text], PoPGrowth="Yes", PeriodToDate="Yes")
+        card_functions.get_panel_fq(
+            call, text, text, [text], PoPGrowth="Yes", PeriodToDate="Yes"
+        )
         == []
     )
 
@@ -199,8 +216,13 @@ def told(text: str, stored: Path) -> str:
 def unharmed(engine: DuckDBEngine, stored: Path, before: tuple[int, int]) -> bool:
     call = engine.call()
     assert len(call.fetch(Query(queries.panels))) == 2
-    assert len(call.fetch(card_functions.get_panel_daily(call, P, NVRA, PoPGrowth="Yes"))) > 1000
-    return written_at(stored) == before and {path.name for path in stored.parent.iterdir()} <= {
+    assert (
+        len(call.fetch(card_functions.get_panel_daily(call, P, NVRA, PoPGrowth="Yes")))
+        > 1000
+    )
+    return written_at(stored) == before and {
+        path.name for path in stored.parent.iterdir()
+    } <= {
         "cards.parquet",
         "other.parquet",
     }
@@ -305,7 +327,9 @@ def test_a_runaway_query_ends_soon_after_cancelling(
     assert engine.call().fetch(own_sql("SELECT 1 AS n")) == [{"n": 1}]
 
 
-def test_a_call_cancelled_while_its_sql_is_made_runs_none_of_it(engine: DuckDBEngine) -> None:
+def test_a_call_cancelled_while_its_sql_is_made_runs_none_of_it(
+    engine: DuckDBEngine,
+) -> None:
     call = engine.call()
 
     def build(table: Callable[[str], ir.Table], _values: Any) -> ir.Table:
@@ -317,7 +341,9 @@ def test_a_call_cancelled_while_its_sql_is_made_runs_none_of_it(engine: DuckDBEn
             call.fetch(query)
 
 
-def test_a_call_cancelled_while_the_data_are_made_does_not_wait_for_them(stored: Path) -> None:
+def test_a_call_cancelled_while_the_data_are_made_does_not_wait_for_them(
+    stored: Path,
+) -> None:
     asked, go_on = threading.Event(), threading.Event()
 
     def make() -> Cards:
@@ -377,7 +403,9 @@ def small(stored: Path) -> Iterator[DuckDBEngine]:
 def test_a_query_over_the_memory_limit_says_so_and_the_engine_keeps_working(
     small: DuckDBEngine, kind: str
 ) -> None:
-    with pytest.raises(MemoryLimitError, match="more memory than all queries may share"):
+    with pytest.raises(
+        MemoryLimitError, match="more memory than all queries may share"
+    ):
         small.call().fetch(own_sql(GREEDY[kind]))
     call = small.call()
     assert (
@@ -400,9 +428,14 @@ def test_a_result_without_an_end_is_refused_before_it_fills_the_memory(
     with pytest.raises(
         MemoryLimitError, match=r"more than \d+,\d+ rows of 1 columns. Ask for less"
     ):
-        getattr(small.call(), read)(own_sql("SELECT i AS n FROM range(30000000000) t(i)"))
+        getattr(small.call(), read)(
+            own_sql("SELECT i AS n FROM range(30000000000) t(i)")
+        )
     assert (
-        len(getattr(small.call(), read)(own_sql("SELECT i AS n FROM range(20000) t(i)"))) == 20_000
+        len(
+            getattr(small.call(), read)(own_sql("SELECT i AS n FROM range(20000) t(i)"))
+        )
+        == 20_000
     )
 
 
@@ -431,8 +464,11 @@ def test_what_does_not_fit_into_memory_spills_into_a_folder_that_ends_with_the_e
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(engine.call().fetch, own_sql(sort))
         while not running.done():
-            with contextlib.suppress(FileNotFoundError):  # that was given back meanwhile
-                spilt.append(sum(path.stat().st_size for path in tmp_path.rglob("*.tmp")))
+            # That was given back meanwhile.
+            with contextlib.suppress(FileNotFoundError):
+                spilt.append(
+                    sum(path.stat().st_size for path in tmp_path.rglob("*.tmp"))
+                )
             time.sleep(0.01)
     assert running.result() == [{"n": 1_500_000}]
     assert max(spilt) > 1_000_000
@@ -493,7 +529,9 @@ def test_the_default_limit_is_half_of_the_memory(
 
     def limit_of(engine: DuckDBEngine) -> str:
         with engine.cursor() as cursor:
-            [(limit,)] = cursor.execute("SELECT current_setting('memory_limit')").fetchall()
+            [(limit,)] = cursor.execute(
+                "SELECT current_setting('memory_limit')"
+            ).fetchall()
         return str(limit)
 
     assert limit_of(engine) == "381.4 MiB"
@@ -516,17 +554,25 @@ def database(tmp_path: Path, stored: Path) -> Path:
     return path
 
 
-TABLE = Cards(schema=CARDS, columns={name: name for name in CARDS}, table=("panel", "spend"))
+TABLE = Cards(
+    schema=CARDS, columns={name: name for name in CARDS}, table=("panel", "spend")
+)
 
 
 @pytest.mark.slow
 def test_a_database_is_read_and_never_written(database: Path) -> None:
-    engine = connect_engine(f"duckdb://{database}", companies.reference(), lambda: TABLE)
+    engine = connect_engine(
+        f"duckdb://{database}", companies.reference(), lambda: TABLE
+    )
     engine.open()
     before = checksum(database)
     call = engine.call()
     assert call.fetch(call.table("cards").count().name("n")) == [{"n": 3000}]
-    for text in ("DROP TABLE own.other", "INSERT INTO own.other VALUES (2)", "DETACH own"):
+    for text in (
+        "DROP TABLE own.other",
+        "INSERT INTO own.other VALUES (2)",
+        "DETACH own",
+    ):
         with pytest.raises(ValueError, match="may only read"):
             call.fetch(own_sql(text))
     for text in ("DROP TABLE own.other", "INSERT INTO own.other VALUES (2)"):
@@ -537,7 +583,9 @@ def test_a_database_is_read_and_never_written(database: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_database_in_use_is_refused_with_the_process_that_uses_it(database: Path) -> None:
+def test_a_database_in_use_is_refused_with_the_process_that_uses_it(
+    database: Path,
+) -> None:
     """FAULTS.md 119."""
     code = f"import duckdb; con = duckdb.connect({str(database)!r}); print('open', flush=True); input()"
     with subprocess.Popen(
@@ -546,7 +594,9 @@ def test_a_database_in_use_is_refused_with_the_process_that_uses_it(database: Pa
         assert other.stdout
         assert other.stdout.readline() == b"open\n"
         engine = DuckDBEngine(companies.reference(), lambda: TABLE, database=database)
-        with pytest.raises(SetupError, match=f"team.duckdb is in use by PID {other.pid}"):
+        with pytest.raises(
+            SetupError, match=f"team.duckdb is in use by PID {other.pid}"
+        ):
             engine.open()
         other.communicate(b"\n")
     engine.open()
@@ -555,7 +605,8 @@ def test_a_database_in_use_is_refused_with_the_process_that_uses_it(database: Pa
 
 def test_what_only_reads_may_share_a_database(database: Path) -> None:
     engines = [
-        DuckDBEngine(companies.reference(), lambda: TABLE, database=database) for _ in range(2)
+        DuckDBEngine(companies.reference(), lambda: TABLE, database=database)
+        for _ in range(2)
     ]
     for engine in engines:
         engine.open()
@@ -580,7 +631,10 @@ def a_text_file(folder: Path) -> Path:
             id="no database",
         ),
         pytest.param(
-            lambda folder: {"database": folder}, TABLE, "cannot be opened: ", id="a folder"
+            lambda folder: {"database": folder},
+            TABLE,
+            "cannot be opened: ",
+            id="a folder",
         ),
         pytest.param(
             lambda folder: {"database": a_text_file(folder)},
@@ -645,7 +699,11 @@ def test_files_are_found_by_a_pattern_and_mapped(tmp_path: Path) -> None:
     }
     columns |= {"date": "day", "spend_cents": "paid", "transactions": "n", "cards": "n"}
     cards = Cards(
-        CARDS, columns, files=(f"{tmp_path}/*/it's.parquet",), panel="P", spend_unit="units"
+        CARDS,
+        columns,
+        files=(f"{tmp_path}/*/it's.parquet",),
+        panel="P",
+        spend_unit="units",
     )
     engine = DuckDBEngine(companies.reference(), lambda: cards)
     call = engine.call()

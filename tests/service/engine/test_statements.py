@@ -332,7 +332,9 @@ def engine(before_the_data: DuckDBEngine) -> DuckDBEngine:
 
 def test_a_closed_engine_is_given_back() -> None:
     """Nothing holds an engine, and the data in its memory, after its last use."""
-    engine = DuckDBEngine(companies.reference(), lambda: pytest.fail("asked for the card data"))
+    engine = DuckDBEngine(
+        companies.reference(), lambda: pytest.fail("asked for the card data")
+    )
     assert engine.names
     engine.close()
     left = weakref.ref(engine)
@@ -342,17 +344,23 @@ def test_a_closed_engine_is_given_back() -> None:
 
 
 @pytest.mark.parametrize("text", ACCEPTED, ids=row_id)
-def test_sql_that_only_reads_runs_and_means_what_it_says(engine: DuckDBEngine, text: str) -> None:
+def test_sql_that_only_reads_runs_and_means_what_it_says(
+    engine: DuckDBEngine, text: str
+) -> None:
     """FAULTS.md 138."""
     statement = engine.statements.compile(own_sql(text), engine.table)
     with engine.cursor() as cursor:
-        assert cursor.execute(statement.sql).fetchall() == cursor.execute(text).fetchall()
+        assert (
+            cursor.execute(statement.sql).fetchall() == cursor.execute(text).fetchall()
+        )
     # It is now in the form that is run as it is.
     assert checked(statement.sql, engine.names) == statement.sql
 
 
 @pytest.mark.parametrize("text", WRONG, ids=row_id)
-def test_other_sql_is_refused_before_the_engine_sees_it(engine: DuckDBEngine, text: str) -> None:
+def test_other_sql_is_refused_before_the_engine_sees_it(
+    engine: DuckDBEngine, text: str
+) -> None:
     """FAULTS.md 138."""
     with pytest.raises(
         ValueError, match=r"may only read|can't (be read|call|read|contain)"
@@ -380,15 +388,26 @@ def test_no_spelling_of_refused_sql_is_accepted(text: str, data: st.DataObject) 
         ):
             spelt.append(f'"{token}"')
         elif token.isspace() or not token.isalnum():
-            before, behind = data.draw(st.sampled_from(GAPS)), data.draw(st.sampled_from(GAPS))
+            before, behind = (
+                data.draw(st.sampled_from(GAPS)),
+                data.draw(st.sampled_from(GAPS)),
+            )
             spelt.append(
-                token if "-" in token else before + token + (behind if token.isspace() else "")
+                token
+                if "-" in token
+                else before + token + (behind if token.isspace() else "")
             )
         else:
             spelt.append(
-                data.draw(st.sampled_from([token, token.upper(), token.lower(), token.swapcase()]))
+                data.draw(
+                    st.sampled_from(
+                        [token, token.upper(), token.lower(), token.swapcase()]
+                    )
+                )
             )
-    with pytest.raises(ValueError, match=r"may only read|can't (be read|call|read|contain)"):
+    with pytest.raises(
+        ValueError, match=r"may only read|can't (be read|call|read|contain)"
+    ):
         checked("".join(spelt), names)
 
 
@@ -461,7 +480,8 @@ def test_sql_of_any_depth_is_read_in_linear_time_or_refused(kind: str) -> None:
         try:
             assert checked(text, {("panels",)})
         except ValueError as error:
-            assert re.search("nested too deeply|can't be read|can't call|characters", str(error))  # noqa: PT017
+            words = "nested too deeply|can't be read|can't call|characters"
+            assert re.search(words, str(error))  # noqa: PT017
 
     check(6)
     assert steps(lambda: check(12)) < 4 * steps(lambda: check(6))
@@ -471,7 +491,8 @@ def test_sql_of_any_depth_is_read_in_linear_time_or_refused(kind: str) -> None:
 def test_longer_sql_is_not_even_read() -> None:
     def check(length: int) -> None:
         with pytest.raises(
-            ValueError, match=r"^The SQL has [\d,]+ characters, more than 50,000\. Join a table"
+            ValueError,
+            match=r"^The SQL has [\d,]+ characters, more than 50,000\. Join a table",
         ):
             checked("SELECT " + "(" * length, set())
 
@@ -493,7 +514,9 @@ def test_what_ibis_compiles_is_accepted(engine: DuckDBEngine) -> None:
         "columns": table.mutate(
             a=table.Symbol.upper().replace("A", "b").re_extract(r"(\w+)", 1),
             b=table.Symbol.length().cast("float64").round(1).clip(1, 2),
-            c=ibis.cases((table.Sector == "x", 1), (table.Sector.isin(["y", "z"]), 2), else_=3),
+            c=ibis.cases(
+                (table.Sector == "x", 1), (table.Sector.isin(["y", "z"]), 2), else_=3
+            ),
             d=ibis.date("2024-01-31") + ibis.interval(months=1),
             e=ibis.timestamp("2024-01-31 10:00:00").truncate("M").strftime("%Y"),
             f=table.Symbol.split(" ")[0].fill_null("x").concat("é").startswith("A"),
@@ -505,18 +528,27 @@ def test_what_ibis_compiles_is_accepted(engine: DuckDBEngine) -> None:
             l=ibis.literal(1.5e-300),
             m=table.Symbol.hash() % 7,
         ),
-        "groups": grouped.filter(grouped.n > 1).order_by(ibis.desc("n")).limit(3, offset=1),
+        "groups": grouped.filter(grouped.n > 1)
+        .order_by(ibis.desc("n"))
+        .limit(3, offset=1),
         "windows": table.mutate(
             n=ibis.row_number().over(group_by=table.Sector, order_by=table.Symbol),
             before=table.Symbol.lag().over(order_by=table.Symbol),
             share=ibis.rank().over(rows=(-3, 0), order_by=table.Symbol),
         ),
-        "joins": table.left_join(memory, "Sector").anti_join(engine.table("kpis"), "Symbol"),
-        "unions": ibis.union(table, table, distinct=True).distinct().sample(0.5, seed=None),
+        "joins": table.left_join(memory, "Sector").anti_join(
+            engine.table("kpis"), "Symbol"
+        ),
+        "unions": ibis.union(table, table, distinct=True)
+        .distinct()
+        .sample(0.5, seed=None),
         "lists": table.Symbol.split(" ").unnest().name("word"),
         "generated": ibis.range(0, 5).unnest().name("n").as_table(),
         "pivoted": table.pivot_wider(
-            names_from="Sector", names=["a", "b"], values_from="Symbol", values_agg="max"
+            names_from="Sector",
+            names=["a", "b"],
+            values_from="Symbol",
+            values_agg="max",
         ),
         "its own SQL beside": own_sql("SELECT 'Industrials' AS s", s="string").join(
             memory, [("s", "Sector")]
@@ -529,12 +561,19 @@ def test_what_ibis_compiles_is_accepted(engine: DuckDBEngine) -> None:
     @udf
     def getenv(name: str) -> str: ...  # type: ignore[empty-body]
 
-    for hidden in (table.mutate(x=getenv("HOME")), ibis.table({"a": "string"}, name="/etc/passwd")):
-        with pytest.raises(ValueError, match=r"can't (call 'getenv'|read '/etc/passwd')"):
+    for hidden in (
+        table.mutate(x=getenv("HOME")),
+        ibis.table({"a": "string"}, name="/etc/passwd"),
+    ):
+        with pytest.raises(
+            ValueError, match=r"can't (call 'getenv'|read '/etc/passwd')"
+        ):
             call.fetch(hidden)
 
 
-def test_the_tables_of_an_attached_database_are_read_by_their_full_names(tmp_path: Path) -> None:
+def test_the_tables_of_an_attached_database_are_read_by_their_full_names(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "team.duckdb"
     with duckdb.connect(str(path)) as con:
         con.execute(
@@ -544,9 +583,9 @@ def test_the_tables_of_an_attached_database_are_read_by_their_full_names(tmp_pat
     cards = Cards(schema=CARDS, columns={name: name for name in CARDS}, table=("none",))
     engine = DuckDBEngine(companies.reference(), lambda: cards, database=path)
     call = engine.call()
-    assert call.fetch(own_sql('SELECT a.n + b.n AS n FROM own.other a, "OWN".sales.week b')) == [
-        {"n": 3}
-    ]
+    assert call.fetch(
+        own_sql('SELECT a.n + b.n AS n FROM own.other a, "OWN".sales.week b')
+    ) == [{"n": 3}]
     for text in (
         "FROM other",
         "FROM own.m()",
@@ -573,7 +612,14 @@ def test_the_known_functions_are_functions_of_this_engine(engine: DuckDBEngine) 
         "if",
         "ifnull",
     }
-    grammar |= {"percentile_cont", "percentile_disc", "try", "unnest", "struct_pack", "overlay"}
+    grammar |= {
+        "percentile_cont",
+        "percentile_disc",
+        "try",
+        "unnest",
+        "struct_pack",
+        "overlay",
+    }
     with engine.cursor() as cursor:
         rows = cursor.execute(
             "SELECT function_name, function_type, has_side_effects FROM duckdb_functions()"
@@ -587,7 +633,10 @@ def test_the_known_functions_are_functions_of_this_engine(engine: DuckDBEngine) 
 
 
 def test_compiled_sql_is_refused_as_own_sql_is(engine: DuckDBEngine) -> None:
-    assert Compiler().sql(own_sql("SELECT getenv('x') AS n")) == "SELECT GETENV('x') AS \"n\""
+    assert (
+        Compiler().sql(own_sql("SELECT getenv('x') AS n"))
+        == "SELECT GETENV('x') AS \"n\""
+    )
     with pytest.raises(ValueError, match="can't call 'getenv'"):
         checked("SELECT GETENV('x') AS \"n\"", engine.names)
 
@@ -679,7 +728,9 @@ REFUSED_ELSEWHERE = {
 
 
 def elsewhere(dialect: str, text: str) -> str:
-    compiler = importlib.import_module(f"ibis.backends.sql.compilers.{dialect}").compiler
+    compiler = importlib.import_module(
+        f"ibis.backends.sql.compilers.{dialect}"
+    ).compiler
     return checked_elsewhere(
         text, ibis.table({"n": "int64"}, name="cards", database="team"), compiler
     )
@@ -694,7 +745,9 @@ def test_sql_for_another_engine_that_only_reads_card_spend_is_accepted(
     dialect: str, text: str
 ) -> None:
     found = elsewhere(dialect, text)
-    assert re.sub(r'[\s"]', "", found).casefold() == re.sub(r'[\s"]', "", text).casefold()
+    assert (
+        re.sub(r'[\s"]', "", found).casefold() == re.sub(r'[\s"]', "", text).casefold()
+    )
     assert elsewhere(dialect, found) == found
 
 
@@ -719,4 +772,7 @@ def test_indices_for_another_engine_stay(dialect: str) -> None:
 
 
 def test_a_comment_does_not_reach_another_engine() -> None:
-    assert elsewhere("mysql", "SELECT 1 /*! UNION SELECT LOAD_FILE('x') */ AS n") == "SELECT 1 AS n"
+    assert (
+        elsewhere("mysql", "SELECT 1 /*! UNION SELECT LOAD_FILE('x') */ AS n")
+        == "SELECT 1 AS n"
+    )

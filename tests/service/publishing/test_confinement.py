@@ -336,7 +336,10 @@ def can_forbid_namespaces() -> bool:
 
 
 @pytest.fixture(
-    params=[MODES[0], *(pytest.param(mode, marks=pytest.mark.slow) for mode in MODES[1:])]
+    params=[
+        MODES[0],
+        *(pytest.param(mode, marks=pytest.mark.slow) for mode in MODES[1:]),
+    ]
 )
 def mode(request: pytest.FixtureRequest) -> str:
     if request.param != MODES[0] and not can_forbid_namespaces():
@@ -365,7 +368,10 @@ def command_in(mode: str, *command: str) -> list[str]:
 
 
 def run(
-    mode: str, team: Path, *orders: tuple[str, dict[str, str]], hidden: Path | None = None
+    mode: str,
+    team: Path,
+    *orders: tuple[str, dict[str, str]],
+    hidden: Path | None = None,
 ) -> list[Any]:
     """Run functions in a service of its own, and return what each returned, or its error."""
     command = [
@@ -379,7 +385,11 @@ def run(
         str(hidden or team / "state"),
     ]
     done = subprocess.run(
-        command_in(mode, *command), capture_output=True, text=True, timeout=300, check=False
+        command_in(mode, *command),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     found: list[Any] = json.loads(done.stdout)
@@ -411,10 +421,18 @@ def looks(path: Path) -> dict[str, Any]:
 @pytest.mark.fault(145)
 def test_a_function_changes_nothing_outside_its_folder(mode: str, team: Path) -> None:
     """Of files that it can't read, such as keys, and of those that it can: no mode, owner, attribute, time or name."""
-    places = ["state/keys", "functions/sales.csv", "functions/attacks.py", "other", "service.toml"]
+    places = [
+        "state/keys",
+        "functions/sales.csv",
+        "functions/attacks.py",
+        "other",
+        "service.toml",
+    ]
     before = looks(team)
     for place, found in zip(
-        places, run(mode, team, *[("Change", {"path": str(team / p)}) for p in places]), strict=True
+        places,
+        run(mode, team, *[("Change", {"path": str(team / p)}) for p in places]),
+        strict=True,
     ):
         assert isinstance(found, list), found
         assert [name for name, error in found[0].items() if not error] == [], place
@@ -423,7 +441,9 @@ def test_a_function_changes_nothing_outside_its_folder(mode: str, team: Path) ->
 
 @pytest.mark.slow
 @pytest.mark.fault(145)
-def test_a_function_changes_nothing_that_was_open_before_it(mode: str, team: Path) -> None:
+def test_a_function_changes_nothing_that_was_open_before_it(
+    mode: str, team: Path
+) -> None:
     """A file that is open, or a program that runs, is also reached by the mounts of the time when it was opened."""
     [[found]] = run(mode, team, ("Reopen", {}))
     assert "/proc/self/exe" in found
@@ -444,13 +464,18 @@ def test_a_function_disturbs_no_other_process(mode: str, team: Path) -> None:
 def system_v() -> str:
     """Return what is in the System V tables of the machine with the key of the tests."""
     tables = [
-        Path("/proc/sysvipc", name).read_text().splitlines() for name in ("shm", "sem", "msg")
+        Path("/proc/sysvipc", name).read_text().splitlines()
+        for name in ("shm", "sem", "msg")
     ]
-    return "\n".join(line for table in tables for line in table if str(0x46554E43) in line)
+    return "\n".join(
+        line for table in tables for line in table if str(0x46554E43) in line
+    )
 
 
 @pytest.mark.fault(146)
-@pytest.mark.skipif(not confinement.can_limit_system_calls(), reason="needs a known machine")
+@pytest.mark.skipif(
+    not confinement.can_limit_system_calls(), reason="needs a known machine"
+)
 def test_a_worker_leaves_no_memory_semaphores_or_queues(mode: str, team: Path) -> None:
     """No process holds them, so no limit of a process counts their memory: they are refused."""
     made, hoarded = run(mode, team, ("Leave", {}), ("Hoard", {}))
@@ -463,13 +488,19 @@ def test_a_worker_leaves_no_memory_semaphores_or_queues(mode: str, team: Path) -
 def test_serve_says_what_it_could_not_get(mode: str) -> None:
     """Without namespaces, what functions can do and what they can't."""
     command = command_in(mode, sys.executable, "-W", "error", "-c", WARN)
-    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stderr
+    said = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=True
+    ).stderr
     is_separate = mode != MODES[1] and confinement.can_separate()
-    assert ("can't set modes and times of files, even of their own" in said) == (not is_separate)
+    assert ("can't set modes and times of files, even of their own" in said) == (
+        not is_separate
+    )
 
 
 @pytest.mark.slow
-def test_functions_are_published_from_a_folder_below_the_state_folder(team: Path) -> None:
+def test_functions_are_published_from_a_folder_below_the_state_folder(
+    team: Path,
+) -> None:
     """It is readable as before, and what is beside it isn't."""
     (team / "functions" / "read.py").write_text(
         "from pathlib import Path\nfrom jupyter_funcs.service import function\n"

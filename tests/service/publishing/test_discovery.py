@@ -56,7 +56,9 @@ def load(*folders: Path, **options: Any) -> list[PublishedFunction]:
         if getattr(module, "__name__", "").partition(".")[0] in siblings.folders:
             del sys.modules[name]
     siblings.folders.clear()
-    return discovery.load(folders, **({"entry_points": False, "default_asset": ""} | options))
+    return discovery.load(
+        folders, **({"entry_points": False, "default_asset": ""} | options)
+    )
 
 
 def values(functions: list[PublishedFunction]) -> dict[str, Any]:
@@ -74,7 +76,11 @@ def refused(*folders: Path, **options: Any) -> str:
 def test_files_are_read_by_name_and_each_in_its_order(tmp_path: Path) -> None:
     two = source("b", 1) + source("a", 2)
     write(
-        tmp_path, zebra=source("z", 3), ant=two, _left=source("x"), **{"within/deep": source("y")}
+        tmp_path,
+        zebra=source("z", 3),
+        ant=two,
+        _left=source("x"),
+        **{"within/deep": source("y")},
     )
     (tmp_path / ".hidden.py").write_text(source("x"))
     (tmp_path / "notes.txt").write_text("no Python")
@@ -84,7 +90,8 @@ def test_files_are_read_by_name_and_each_in_its_order(tmp_path: Path) -> None:
 
 def test_a_published_function_knows_its_file_and_author(tmp_path: Path) -> None:
     folder = write(
-        tmp_path / "team functions", stores="__author__ = 'ann'\n" + source("get_stores")
+        tmp_path / "team functions",
+        stores="__author__ = 'ann'\n" + source("get_stores"),
     )
     [found] = load(folder)
     assert found.entry_point == "published_team_functions.stores:get_stores"
@@ -99,8 +106,12 @@ def test_neighbours_import_each_other_by_name_or_relatively_and_are_run_once(
     write(
         tmp_path,
         _data="print('read')\nNUMBERS = [1, 2]",
-        b_numbers=source("get_numbers", "NUMBERS").replace("@", "from _data import NUMBERS\n@"),
-        c_sum=source("get_sum", "sum(data.NUMBERS)").replace("@", "from . import _data as data\n@"),
+        b_numbers=source("get_numbers", "NUMBERS").replace(
+            "@", "from _data import NUMBERS\n@"
+        ),
+        c_sum=source("get_sum", "sum(data.NUMBERS)").replace(
+            "@", "from . import _data as data\n@"
+        ),
         d_late=source("get_late", "__import__('late_one').VALUE"),
         late_one="VALUE = 9",
         **{"lib/__init__": "from .part import PART", "lib/part": "PART = 5"},
@@ -110,7 +121,12 @@ def test_neighbours_import_each_other_by_name_or_relatively_and_are_run_once(
     )
     with contextlib.redirect_stdout(Said()) as said:
         found = load(tmp_path)
-        assert values(found) == {"Get Numbers": [1, 2], "Get Sum": 3, "Get Late": 9, "Get Part": 5}
+        assert values(found) == {
+            "Get Numbers": [1, 2],
+            "Get Sum": 3,
+            "Get Late": 9,
+            "Get Part": 5,
+        }
     assert said.texts == ["read"]
 
 
@@ -122,7 +138,9 @@ class Said:
         self.texts += [text] if text.strip() else []
 
 
-def test_a_file_does_not_hide_an_installed_module_of_the_same_name(tmp_path: Path) -> None:
+def test_a_file_does_not_hide_an_installed_module_of_the_same_name(
+    tmp_path: Path,
+) -> None:
     write(
         tmp_path,
         calendar=source("own"),
@@ -135,15 +153,19 @@ def test_a_file_does_not_hide_an_installed_module_of_the_same_name(tmp_path: Pat
 def test_folders_with_the_same_name_are_separate_packages(tmp_path: Path) -> None:
     first = write(tmp_path / "1" / "f", stores=source("one"), helper="X = 1")
     second = write(
-        tmp_path / "2" / "f", stores=source("two", 2), uses="from .helper import X", helper="X = 2"
+        tmp_path / "2" / "f",
+        stores=source("two", 2),
+        uses="from .helper import X",
+        helper="X = 2",
     )
     assert [each.entry_point for each in load(first, second)] == [
         "published_f.stores:one",
         "published_f_2.stores:two",
     ]
     (second / "uses.py").write_text("import helper")
-    assert f"helper is in {first} and {second}; write 'from . import helper'" in refused(
-        first, second
+    assert (
+        f"helper is in {first} and {second}; write 'from . import helper'"
+        in refused(first, second)
     )
 
 
@@ -153,7 +175,10 @@ BROKEN = [
         "{path}, line 3: ModuleNotFoundError: No module named 'no_such_module'.\nFix it",
     ),
     ("def f(:\n", "{path}, line 1: SyntaxError: "),
-    ("def f():\n    return 1 / 0\n\nf()", "{path}, line 2: ZeroDivisionError: division by zero.\n"),
+    (
+        "def f():\n    return 1 / 0\n\nf()",
+        "{path}, line 2: ZeroDivisionError: division by zero.\n",
+    ),
     ("raise ValueError('first\\nsecond')", "{path}, line 1: ValueError: first.\n"),
     ("raise ValueError", "{path}, line 1: ValueError.\n"),
     ("import sys\nsys.exit('bye')", "{path}, line 2: SystemExit: bye.\n"),
@@ -188,7 +213,9 @@ def test_an_error_in_a_neighbour_is_reported_where_it_is_imported_and_the_log_le
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     write(tmp_path, a="import _helper", _helper="\n1 / 0")
-    assert refused(tmp_path).startswith(f"{tmp_path / 'a.py'}, line 1: ZeroDivisionError")
+    assert refused(tmp_path).startswith(
+        f"{tmp_path / 'a.py'}, line 1: ZeroDivisionError"
+    )
     trace = caplog.text.partition("Traceback")[2]
     assert trace.index("a.py") < trace.index("_helper.py")
 
@@ -205,10 +232,14 @@ def test_a_folder_that_cannot_be_read_is_refused(tmp_path: Path, kind: str) -> N
     path = tmp_path / kind
     if kind == "file":
         path.write_text("")
-    assert refused(path).startswith(f"The folder of published functions {path} cannot be read: ")
+    assert refused(path).startswith(
+        f"The folder of published functions {path} cannot be read: "
+    )
 
 
-def test_a_function_without_an_asset_has_the_one_of_the_configuration(tmp_path: Path) -> None:
+def test_a_function_without_an_asset_has_the_one_of_the_configuration(
+    tmp_path: Path,
+) -> None:
     """`@function` needs no brackets, and a function that another file imports is still published once."""
     bare = "from jupyter_funcs.service import function\n\n@function\ndef bare():\n    return 1\n"
     write(
@@ -230,7 +261,9 @@ def test_an_empty_folder_publishes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+def install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., None]]:
     """Install a package with entry points, as pip lays it out."""
     monkeypatch.syspath_prepend(tmp_path)
     before = set(sys.modules)
@@ -239,7 +272,9 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         (tmp_path / "funcs_pkg.py").write_text(text, "utf-8")
         info = tmp_path / "funcs_pkg-1.0.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: funcs-pkg\nVersion: 1.0\n")
+        (info / "METADATA").write_text(
+            "Metadata-Version: 2.1\nName: funcs-pkg\nVersion: 1.0\n"
+        )
         (info / "entry_points.txt").write_text(
             "\n".join(["[jupyter_funcs.functions]", *entry_points])
         )
@@ -284,7 +319,10 @@ def test_packages_publish_by_entry_points(
             id="no module",
         ),
         pytest.param(
-            "1 / 0", "x = funcs_pkg", "funcs_pkg.py, line 1: ZeroDivisionError", id="an error"
+            "1 / 0",
+            "x = funcs_pkg",
+            "funcs_pkg.py, line 1: ZeroDivisionError",
+            id="an error",
         ),
         pytest.param("", "x = funcs_pkg:absent", "AttributeError", id="no name"),
         pytest.param(
@@ -306,11 +344,15 @@ PAGE = Path(__file__).parents[3] / "jupyter_funcs/guide/publish.md"
 
 
 @pytest.mark.parametrize(
-    "code", re.findall(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL), ids=row_id
+    "code",
+    re.findall(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL),
+    ids=row_id,
 )
 def test_the_guides_examples_are_published_and_run(tmp_path: Path, code: str) -> None:
     if "@function" not in code:
-        assert [each.name for each in notebooks.read_parameters(code, PAGE.name)[0]] == [
+        assert [
+            each.name for each in notebooks.read_parameters(code, PAGE.name)[0]
+        ] == [
             "store",
             "days",
         ]
@@ -356,7 +398,10 @@ def odd(store: str):
         ("Silent", "Silent failed: AssertionError"),
         ("Leaves", "Leaves failed: It called sys.exit('no Hidden Market')."),
         ("Yields", "Yields failed: 'Hidden Market'"),
-        ("Odd", "Odd failed: Column 'n' has object in row 1, which can't be written as JSON."),
+        (
+            "Odd",
+            "Odd failed: Column 'n' has object in row 1, which can't be written as JSON.",
+        ),
     ],
 )
 def test_a_function_that_fails_answers_200_with_one_line_and_logs_its_trace_without_arguments(
@@ -378,7 +423,9 @@ def test_a_function_that_fails_answers_200_with_one_line_and_logs_its_trace_with
 def test_an_iterator_leaves_as_a_list_of_records(
     tmp_path: Path, publish: Callable[..., Wire]
 ) -> None:
-    wire = publish(*load(write(tmp_path, one=source("count", "({'n': n} for n in range(3))"))))
+    wire = publish(
+        *load(write(tmp_path, one=source("count", "({'n': n} for n in range(3))")))
+    )
     assert wire.rows("Count") == [{"n": 0}, {"n": 1}, {"n": 2}]
 
 
@@ -389,7 +436,9 @@ def test_the_examples_are_listed_in_the_services_words_and_run(
     assert {each.asset for each in examples} == {"Shops"}
     wire = publish(*(replace(each, asset="a") for each in examples))
     listed = wire.post(LIST).json()
-    assert [(each["name"], each["authorUserName"], each["notebookName"]) for each in listed] == [
+    assert [
+        (each["name"], each["authorUserName"], each["notebookName"]) for each in listed
+    ] == [
         ("Get Best Days", "t", "best_days.ipynb"),
         ("Get Stores", "shop team", "published_published.stores"),
         ("Get Sales by Store", "shop team", "published_published.stores"),
@@ -403,7 +452,9 @@ def test_the_examples_are_listed_in_the_services_words_and_run(
         "Required if store is not specified.",
         "since": "[Optional] The first day to count. Format is YYYY-MM-DD.",
     }
-    assert wire.rows("Get Stores", region="south") == [{"store": "Hill", "region": "South"}]
+    assert wire.rows("Get Stores", region="south") == [
+        {"store": "Hill", "region": "South"}
+    ]
     assert wire.rows("Get Sales by Store", store="Market", since="2024-03-02") == [
         {"store": "Market", "pieces": 9, "revenue": 70.2}
     ]

@@ -64,9 +64,18 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def services(temporary: Path) -> Iterator[list[tuple[psutil.Process, Path]]]:
     """Two running services, each with a worker that has written to its folder."""
-    command = [sys.executable, "-W", "error", "-c", SERVICE, str(temporary.parent / "functions")]
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-c",
+        SERVICE,
+        str(temporary.parent / "functions"),
+    ]
     started = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         for _ in range(2)
     ]
     try:

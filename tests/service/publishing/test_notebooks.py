@@ -58,14 +58,20 @@ HOSTILE = [
 
 
 def written(
-    path: Path, *cells: str, parameters: str | None = "", text: str = "", **metadata: Any
+    path: Path,
+    *cells: str,
+    parameters: str | None = "",
+    text: str = "",
+    **metadata: Any,
 ) -> Path:
     """Write a notebook: a text, the parameters cell, and cells."""
     v4 = nbformat.v4
     notebook = v4.new_notebook(metadata={"jupyter_funcs": {"asset": "a"}} | metadata)
     notebook.cells += [v4.new_markdown_cell(text)] if text else []
     if parameters is not None:
-        notebook.cells.append(v4.new_code_cell(parameters, metadata={"tags": ["parameters"]}))
+        notebook.cells.append(
+            v4.new_code_cell(parameters, metadata={"tags": ["parameters"]})
+        )
     notebook.cells += [v4.new_code_cell(cell) for cell in cells]
     nbformat.write(notebook, path)
     return path
@@ -77,7 +83,9 @@ def notebook(tmp_path: Path) -> Callable[..., PublishedFunction]:
 
     def publish_one(*cells: str, **options: Any) -> PublishedFunction:
         (tmp_path / "shop").mkdir(exist_ok=True)
-        return notebooks.read(written(tmp_path / "shop" / "note_book.ipynb", *cells, **options))
+        return notebooks.read(
+            written(tmp_path / "shop" / "note_book.ipynb", *cells, **options)
+        )
 
     return publish_one
 
@@ -114,8 +122,15 @@ def in_workers(path: Path) -> Iterator[list[PublishedFunction]]:
 
 def test_the_example_is_described_by_its_text_and_its_parameters_cell() -> None:
     found = notebooks.read(EXAMPLE)
-    assert (found.name, found.asset, found.group) == ("Get Best Days", "Shops", "Stores")
-    assert found.description == "The days on which a store sold the most pieces, best first."
+    assert (found.name, found.asset, found.group) == (
+        "Get Best Days",
+        "Shops",
+        "Stores",
+    )
+    assert (
+        found.description
+        == "The days on which a store sold the most pieces, best first."
+    )
     assert (found.entry_point, found.notebook_name) == (
         "published/best_days.ipynb",
         "best_days.ipynb",
@@ -147,8 +162,18 @@ def test_the_example_is_run_over_the_wire(publish: Callable[..., Wire]) -> None:
     ("text", "metadata", "name", "description"),
     [
         ("", {}, "Note Book", ""),
-        ("# Get Stock #\n\nThe stock\nof today.\n\nMore.", {}, "Get Stock", "The stock of today."),
-        ("\n\n## **Get** `Stock`\nThe stock.\n# Other", {}, "Get** `Stock", "The stock."),
+        (
+            "# Get Stock #\n\nThe stock\nof today.\n\nMore.",
+            {},
+            "Get Stock",
+            "The stock of today.",
+        ),
+        (
+            "\n\n## **Get** `Stock`\nThe stock.\n# Other",
+            {},
+            "Get** `Stock",
+            "The stock.",
+        ),
         ("No heading.\n\n# Late", {}, "Note Book", "No heading."),
         ("# Get Stock", {"name": "Other", "description": "Else."}, "Other", "Else."),
     ],
@@ -161,14 +186,20 @@ def test_name_and_description_are_from_the_metadata_else_from_the_first_text(
     name: str,
     description: str,
 ) -> None:
-    found = notebook("1", text=text, jupyter_funcs={"asset": "a", "author": "ann"} | metadata)
+    found = notebook(
+        "1", text=text, jupyter_funcs={"asset": "a", "author": "ann"} | metadata
+    )
     assert (found.name, found.description, found.author) == (name, description, "ann")
 
 
-def test_the_asset_is_from_the_metadata_else_from_the_configuration(tmp_path: Path) -> None:
+def test_the_asset_is_from_the_metadata_else_from_the_configuration(
+    tmp_path: Path,
+) -> None:
     for metadata, asset in (({}, "Default"), ({"asset": "a"}, "a")):
         written(tmp_path / "x.ipynb", "1", jupyter_funcs=metadata)
-        [found] = discovery.load([tmp_path], entry_points=False, default_asset="Default")
+        [found] = discovery.load(
+            [tmp_path], entry_points=False, default_asset="Default"
+        )
         assert found.asset == asset
 
 
@@ -218,7 +249,10 @@ def test_the_asset_is_from_the_metadata_else_from_the_configuration(tmp_path: Pa
             id="an unsupported annotation",
         ),
         pytest.param(
-            [], {"parameters": "a = 1"}, "has no code after the parameters cell", id="no code"
+            [],
+            {"parameters": "a = 1"},
+            "has no code after the parameters cell",
+            id="no code",
         ),
         pytest.param(
             ["# nothing", "  "],
@@ -247,7 +281,10 @@ def test_the_asset_is_from_the_metadata_else_from_the_configuration(tmp_path: Pa
     ],
 )
 def test_a_notebook_that_cannot_be_published_is_refused_with_its_file(
-    notebook: Callable[..., PublishedFunction], cells: list[str], options: dict[str, Any], says: str
+    notebook: Callable[..., PublishedFunction],
+    cells: list[str],
+    options: dict[str, Any],
+    says: str,
 ) -> None:
     with pytest.raises(SetupError) as caught:
         notebook(*cells, **options)
@@ -258,7 +295,15 @@ def test_a_notebook_that_cannot_be_published_is_refused_with_its_file(
 
 @pytest.mark.parametrize(
     "content",
-    ["", "{}", "no JSON", '{"cells": 7}', '{"nbformat": 99, "cells": []}', "[]", "null"],
+    [
+        "",
+        "{}",
+        "no JSON",
+        '{"cells": 7}',
+        '{"nbformat": 99, "cells": []}',
+        "[]",
+        "null",
+    ],
     ids=row_id,
 )
 def test_an_invalid_notebook_is_refused(tmp_path: Path, content: str) -> None:
@@ -319,7 +364,9 @@ def test_values_reach_the_notebook_as_they_are_and_typed(
         "computed",
     )
     found = value(function, **sent)
-    assert [each["Result"] for each in found] == [repr((sent | read)[name]) for name in order]
+    assert [each["Result"] for each in found] == [
+        repr((sent | read)[name]) for name in order
+    ]
 
 
 @pytest.fixture
@@ -363,17 +410,29 @@ def test_a_run_has_no_secrets_finds_what_is_beside_the_notebook_and_leaves_it_as
             "Hidden Market",
             "    find(store)",
         ),
-        (["raise ZeroDivisionError", "1"], "ZeroDivisionError", "raise ZeroDivisionError"),
+        (
+            ["raise ZeroDivisionError", "1"],
+            "ZeroDivisionError",
+            "raise ZeroDivisionError",
+        ),
         (["import sys\nsys.exit(3)", "1"], "It called sys.exit(3).", "sys.exit(3)"),
         (["import sys\nsys.exit()", "1"], "It called sys.exit().", "sys.exit()"),
-        (["import os\nos._exit(1)", "1"], "The process that ran it ended before its result.", ""),
+        (
+            ["import os\nos._exit(1)", "1"],
+            "The process that ran it ended before its result.",
+            "",
+        ),
         (
             ["import os\nos.kill(os.getppid(), 0)", "1"],
             "Operation not permitted",
             "os.kill(os.getppid(), 0)",
         ),
         (["x = = 1", "1"], "invalid syntax", "SyntaxError"),
-        (["{store: [1 + 2j]}"], "Column 'Hidden Market' has complex in row 1", "encode"),
+        (
+            ["{store: [1 + 2j]}"],
+            "Column 'Hidden Market' has complex in row 1",
+            "encode",
+        ),
     ],
     ids=["raises", "silent", "exit 3", "exit", "ends", "signals", "syntax", "no JSON"],
 )
@@ -387,7 +446,10 @@ def test_a_cell_that_fails_is_reported_in_one_line_and_logged_with_its_trace(
     logged: str,
 ) -> None:
     path = Path(notebook(*cells, parameters="store = ''").place)
-    with in_workers(path) as functions, caplog.at_level(logging.ERROR, "jupyter_funcs.service"):
+    with (
+        in_workers(path) as functions,
+        caplog.at_level(logging.ERROR, "jupyter_funcs.service"),
+    ):
         reply = publish(*functions).call("Note Book", {"store": "Hidden Market"})
     assert reply.status_code == 200
     document = reply.json()
@@ -411,7 +473,9 @@ def files_named(name: str, folder: Path) -> list[Path]:
 
 def entries_in(folder: Path) -> list[str]:
     """Return the names of the files and folders below a folder, without those that are removed meanwhile."""
-    return [name for _, folders, files in os.walk(folder) for name in (*folders, *files)]
+    return [
+        name for _, folders, files in os.walk(folder) for name in (*folders, *files)
+    ]
 
 
 @pytest.fixture
@@ -459,7 +523,8 @@ def test_a_killed_service_takes_its_runs_with_it(
     path = notebook(BUSY, FOR_EVER, "1").place
     code = (
         "from pathlib import Path; from tests.service.publishing.test_notebooks import in_workers, run, tempfile\n"
-        f"tempfile.tempdir = {str(temporary)!r}\n"  # after the imports: the tests' settings have a folder, too
+        # After the imports: the tests' settings have a folder, too.
+        f"tempfile.tempdir = {str(temporary)!r}\n"
         f"with in_workers(Path({path!r})) as [function]: run(function)"
     )
     with subprocess.Popen([sys.executable, "-c", code]) as service:
@@ -478,7 +543,9 @@ def test_a_killed_service_takes_its_runs_with_it(
 @pytest.mark.slow
 def test_runs_at_once_do_not_mix(notebook: Callable[..., PublishedFunction]) -> None:
     path = Path(
-        notebook("import time\ntime.sleep(0.5)\nnumber * 10", parameters="number: int").place
+        notebook(
+            "import time\ntime.sleep(0.5)\nnumber * 10", parameters="number: int"
+        ).place
     )
     with in_workers(path) as [function], ThreadPoolExecutor(3) as threads:
         replies = threads.map(lambda number: run(function, number=number), range(3))
@@ -487,10 +554,14 @@ def test_runs_at_once_do_not_mix(notebook: Callable[..., PublishedFunction]) -> 
 
 @pytest.mark.slow
 def test_a_notebook_is_read_without_a_slow_grammar_of_addresses(
-    notebook: Callable[..., PublishedFunction], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    notebook: Callable[..., PublishedFunction],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     """JupyterLab installs a package that makes importing jsonschema two seconds slower."""
     function = notebook("1")
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.setenv(
+        "PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    )
     (tmp_path / "rfc3987_syntax.py").write_text("raise RuntimeError('imported')")
     assert value(function) == 1

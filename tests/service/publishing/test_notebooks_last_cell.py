@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InteractiveShell]:
     """A separate IPython that writes no history."""
-    with interactive_shell(ipython_dir=str(tmp_path_factory.mktemp("ipython"))) as shell:
+    with interactive_shell(
+        ipython_dir=str(tmp_path_factory.mktemp("ipython"))
+    ) as shell:
         yield shell
 
 
@@ -48,7 +50,9 @@ LAST_VALUES = {
 }
 
 
-@pytest.mark.parametrize(("source", "value"), LAST_VALUES.items(), ids=map(row_id, LAST_VALUES))
+@pytest.mark.parametrize(
+    ("source", "value"), LAST_VALUES.items(), ids=map(row_id, LAST_VALUES)
+)
 def test_the_last_value_is_the_result_and_the_rest_runs_as_in_jupyter(
     shell: InteractiveShell, source: str, value: object
 ) -> None:

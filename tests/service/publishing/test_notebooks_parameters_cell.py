@@ -31,7 +31,11 @@ ASSIGNMENTS = [
     ("a = 7  # noqa: E501", 7, "[Optional] If none, a defaults to '7'."),
     ("a = 7  # type: ignore[misc]", 7, "[Optional] If none, a defaults to '7'."),
     ("a = -1.5", -1.5, "[Optional] Must be a number. If none, a defaults to '-1.5'."),
-    ("a = False", False, "[Optional] Options are 'Yes', 'No'. If none, a defaults to 'No'."),
+    (
+        "a = False",
+        False,
+        "[Optional] Options are 'Yes', 'No'. If none, a defaults to 'No'.",
+    ),
     (
         "a = ['x',\n  'y',\n]  # Which.",
         ["x", "y"],
@@ -48,7 +52,11 @@ ASSIGNMENTS = [
         date(2024, 2, 29),
         "[Optional] Format is YYYY-MM-DD. If none, a defaults to '2024-02-29'.",
     ),
-    ("a = {'x': 1}", {"x": 1}, """[Optional] Must be JSON. If none, a defaults to '{"x":1}'."""),
+    (
+        "a = {'x': 1}",
+        {"x": 1},
+        """[Optional] Must be JSON. If none, a defaults to '{"x":1}'.""",
+    ),
     ("a: list[dict[str, int]]", None, "[Required] Must be JSON."),
     ("a: date = date.today()", None, "[Optional] Format is YYYY-MM-DD."),
     ("a: int = len('xy') + 1", None, "[Optional]"),
@@ -66,9 +74,13 @@ ASSIGNMENTS = [
 
 
 @pytest.mark.parametrize(
-    ("line", "default", "description"), ASSIGNMENTS, ids=[row_id(line) for line, *_ in ASSIGNMENTS]
+    ("line", "default", "description"),
+    ASSIGNMENTS,
+    ids=[row_id(line) for line, *_ in ASSIGNMENTS],
 )
-def test_an_assignment_is_a_parameter(line: str, default: Any, description: str) -> None:
+def test_an_assignment_is_a_parameter(
+    line: str, default: Any, description: str
+) -> None:
     [found], rules = notebooks.read_parameters(
         f'"""Parameters."""\nfrom x import y\n# of all\n{line}\n', "here"
     )
@@ -86,13 +98,17 @@ def test_a_comment_may_have_the_type() -> None:
 
 
 def test_a_rule_may_be_in_an_annotation() -> None:
-    source = "a: Annotated[str | None, AtLeastOne('a', 'b')] = None\nb: str | None = None"
+    source = (
+        "a: Annotated[str | None, AtLeastOne('a', 'b')] = None\nb: str | None = None"
+    )
     found, rules = notebooks.read_parameters(source, "here")
     assert rules == (AtLeastOne("a", "b"),)
     assert found[1].description(rules) == "[Optional] Required if a is not specified."
 
 
-@pytest.mark.parametrize("source", ["", "\n\n# nothing\n", "import os\nfrom datetime import date"])
+@pytest.mark.parametrize(
+    "source", ["", "\n\n# nothing\n", "import os\nfrom datetime import date"]
+)
 def test_a_notebook_may_have_no_parameters(source: str) -> None:
     assert notebooks.read_parameters(source, "here") == ((), ())
 
@@ -121,7 +137,9 @@ NO_PARAMETERS = {
 }
 
 
-@pytest.mark.parametrize(("source", "says"), NO_PARAMETERS.items(), ids=map(row_id, NO_PARAMETERS))
+@pytest.mark.parametrize(
+    ("source", "says"), NO_PARAMETERS.items(), ids=map(row_id, NO_PARAMETERS)
+)
 def test_anything_but_a_parameter_is_refused_with_its_line_and_never_executed(
     source: str, says: str
 ) -> None:

@@ -75,28 +75,36 @@ def listing() -> list[dict[str, Any]]:
     return of_demo(PANEL_DATA, REPORTS)
 
 
-def test_every_function_has_every_field_with_its_type(listing: list[dict[str, Any]]) -> None:
+def test_every_function_has_every_field_with_its_type(
+    listing: list[dict[str, Any]],
+) -> None:
     for each in listing:
-        assert {name: type(value) for name, value in each.items()} == FUNCTION_FIELDS | {
-            "readOnly": bool
-        }
+        assert {
+            name: type(value) for name, value in each.items()
+        } == FUNCTION_FIELDS | {"readOnly": bool}
         for param in each["params"]:
             assert {name: type(value) for name, value in param.items()} == PARAM_FIELDS
             assert param["functionId"] == each["id"]
     assert json.loads(json.dumps(listing)) == listing
 
 
-def test_ids_are_unique_and_the_same_at_every_start(listing: list[dict[str, Any]]) -> None:
+def test_ids_are_unique_and_the_same_at_every_start(
+    listing: list[dict[str, Any]],
+) -> None:
     assert listing == of_demo(PANEL_DATA, REPORTS)
     ids = [each["id"] for each in listing]
     params = [param["id"] for each in listing for param in each["params"]]
     assert len(set(ids)) == len(ids)
     assert len(set(params)) == len(params)
     assert len({each["uniqueId"] for each in listing}) == len(ids)
-    assert [each["sortValue"] for each in listing] == sorted(each["sortValue"] for each in listing)
+    assert [each["sortValue"] for each in listing] == sorted(
+        each["sortValue"] for each in listing
+    )
 
 
-def test_the_functions_take_the_parameters_of_the_service(listing: list[dict[str, Any]]) -> None:
+def test_the_functions_take_the_parameters_of_the_service(
+    listing: list[dict[str, Any]],
+) -> None:
     found = {
         each["name"]: {p["name"]: (p["type"], p["required"]) for p in each["params"]}
         for each in listing
@@ -117,8 +125,16 @@ def test_descriptions_say_what_is_required_and_that_the_data_is_synthetic(
 
 
 WORDINGS = [
-    ("Get Panel Daily", "PanelName", "Use function 'Get Panels' to get list of available panels."),
-    ("Get Panel Daily", "Symbol", "Use function 'Get Universe' to get list of available symbols."),
+    (
+        "Get Panel Daily",
+        "PanelName",
+        "Use function 'Get Panels' to get list of available panels.",
+    ),
+    (
+        "Get Panel Daily",
+        "Symbol",
+        "Use function 'Get Universe' to get list of available symbols.",
+    ),
     ("Get Panel Daily", "Symbol", "Required if Brand is not specified."),
     (
         "Get Panel Daily",
@@ -144,13 +160,19 @@ WORDINGS = [
     ),
     ("Get Panel FQ", "PeriodToDate", "If none, PeriodToDate defaults to 'No'."),
     ("Get KPIs", "PrimaryOnly", "If none, PrimaryOnly defaults to 'Yes'."),
-    ("Get Report", "report_time_unit", "Options are 'day', 'week', 'month', 'quarter'."),
+    (
+        "Get Report",
+        "report_time_unit",
+        "Options are 'day', 'week', 'month', 'quarter'.",
+    ),
     ("Get Report", "report_time_after", "Format is YYYY-MM-DD."),
 ]
 
 
 @pytest.mark.parametrize(
-    ("name", "param", "sentence"), WORDINGS, ids=[f"{name} {param}" for name, param, _ in WORDINGS]
+    ("name", "param", "sentence"),
+    WORDINGS,
+    ids=[f"{name} {param}" for name, param, _ in WORDINGS],
 )
 def test_descriptions_use_the_wording_of_the_service(
     listing: list[dict[str, Any]], name: str, param: str, sentence: str
@@ -166,7 +188,12 @@ def test_descriptions_use_the_wording_of_the_service(
 
 
 def example() -> PublishedFunction:
-    @function(asset="Own", name="My Function", group=None, rules=(AtLeastOne("First", "Second"),))
+    @function(
+        asset="Own",
+        name="My Function",
+        group=None,
+        rules=(AtLeastOne("First", "Second"),),
+    )
     def my_function(
         call: object,
         First: Annotated[str, Help("The first.")] | None = None,  # noqa: N803
@@ -194,7 +221,12 @@ def test_a_python_function_is_published_by_its_annotations_and_docstring() -> No
     assert [each.name for each in found.parameters] == ["First", "Second", "since"]
     [listed] = Registry([found], author="ann").listing([OWN], None)
     assert (listed["groupId"], listed["groupName"]) == (0, None)
-    assert (listed["assetId"], listed["assetName"], listed["orgName"], listed["isShared"]) == (
+    assert (
+        listed["assetId"],
+        listed["assetName"],
+        listed["orgName"],
+        listed["isShared"],
+    ) == (
         7,
         "Own",
         "Team",
@@ -204,7 +236,9 @@ def test_a_python_function_is_published_by_its_annotations_and_docstring() -> No
     assert listed["entryPoint"] == f"{__name__}:example.<locals>.my_function"
 
 
-def test_a_user_sees_the_functions_of_their_assets_with_the_ids_that_everybody_sees() -> None:
+def test_a_user_sees_the_functions_of_their_assets_with_the_ids_that_everybody_sees() -> (
+    None
+):
     whole = of_demo(PANEL_DATA, REPORTS)
     assert of_demo() == []
     assert of_demo(OWN) == []
@@ -257,7 +291,9 @@ def test_two_functions_of_one_name_are_refused_with_both_places() -> None:
     @function(asset="Own")
     def my_function() -> None: ...
 
-    with pytest.raises(SetupError, match=r"^Two functions are named 'My Function':") as caught:
+    with pytest.raises(
+        SetupError, match=r"^Two functions are named 'My Function':"
+    ) as caught:
         Registry([example(), my_function], author="")
     assert str(caught.value).count(f"{__file__}, line ") == 2
     assert my_function.place in str(caught.value)
@@ -269,9 +305,13 @@ def test_two_functions_of_one_name_are_refused_with_both_places() -> None:
 def test_ten_thousand_functions_are_listed_and_found() -> None:
     names = [f"Function {number}" for number in range(10_000)]
     functions = [
-        replace(example(), name=name, asset=f"Asset {at % 500}") for at, name in enumerate(names)
+        replace(example(), name=name, asset=f"Asset {at % 500}")
+        for at, name in enumerate(names)
     ]
-    assets = [Asset(number, f"Asset {number}", "Team", is_shared=False) for number in range(500)]
+    assets = [
+        Asset(number, f"Asset {number}", "Team", is_shared=False)
+        for number in range(500)
+    ]
     registry = Registry(functions, author="")
     listed = registry.listing(assets, None)
     assert [each["name"] for each in listed] == names

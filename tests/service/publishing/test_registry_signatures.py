@@ -110,7 +110,8 @@ def test_at_least_one_may_be_in_an_annotation() -> None:
 
     assert find.rules == (AtLeastOne("near", "far"),)
     assert (
-        find.parameters[0].description(find.rules) == "[Optional] Required if far is not specified."
+        find.parameters[0].description(find.rules)
+        == "[Optional] Required if far is not specified."
     )
 
 
@@ -125,7 +126,9 @@ def test_a_published_function_can_still_be_called_directly() -> None:
     assert double.__doc__ == "Double a number."
 
 
-def test_a_wrapped_function_keeps_its_parameters_and_is_called_through_its_wrapper() -> None:
+def test_a_wrapped_function_keeps_its_parameters_and_is_called_through_its_wrapper() -> (
+    None
+):
     def logged(python: Callable[..., str]) -> Callable[..., str]:
         @functools.wraps(python)
         def wrapper(*args: Any, **kwargs: Any) -> str:
@@ -147,7 +150,9 @@ def unseen(store: Decimal) -> None: ...
 def wrong_default(store: int = "x") -> None: ...  # type: ignore[assignment]
 def no_option(store: Literal["a", "b"] = "c") -> None: ...  # type: ignore[assignment]
 def odd_default(store=range(3)) -> None: ...  # noqa: ANN001
-def no_such(store: Annotated[str | None, AtLeastOne("store", "stroe")] = None) -> None: ...
+def no_such(
+    store: Annotated[str | None, AtLeastOne("store", "stroe")] = None,
+) -> None: ...
 
 
 UNPUBLISHABLE = {
@@ -161,7 +166,9 @@ UNPUBLISHABLE = {
 
 
 @pytest.mark.parametrize(
-    ("python", "says"), UNPUBLISHABLE.items(), ids=[python.__name__ for python in UNPUBLISHABLE]
+    ("python", "says"),
+    UNPUBLISHABLE.items(),
+    ids=[python.__name__ for python in UNPUBLISHABLE],
 )
 def test_an_unpublishable_function_is_refused_with_its_file_line_and_parameter(
     python: Callable[..., Any], says: str

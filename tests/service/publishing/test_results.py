@@ -85,12 +85,18 @@ SCALARS = [
 ]
 
 
-@pytest.mark.parametrize(("value", "sent"), SCALARS, ids=[row_id(value) for value, _ in SCALARS])
-def test_a_scalar_is_a_scalar_and_the_same_within_a_record(value: Any, sent: Any) -> None:
+@pytest.mark.parametrize(
+    ("value", "sent"), SCALARS, ids=[row_id(value) for value, _ in SCALARS]
+)
+def test_a_scalar_is_a_scalar_and_the_same_within_a_record(
+    value: Any, sent: Any
+) -> None:
     assert json.loads(body(value)) == sent
     assert json.loads(body([{"a": value}])) == [{"a": sent}]
     assert json.loads(body({"a": [value, value]})) == [{"a": sent}] * 2
-    assert json.loads(body(pd.DataFrame({"a": pd.Series([value], dtype=object)}))) == [{"a": sent}]
+    assert json.loads(body(pd.DataFrame({"a": pd.Series([value], dtype=object)}))) == [
+        {"a": sent}
+    ]
 
 
 class Point(pydantic.BaseModel):
@@ -134,7 +140,10 @@ TABLES = [
     ),
     ((pd.DataFrame({"x": [1]}), np.array([3])), [{"x": 1, "1": 3}]),
     ((np.array([[1, 2]]), np.array([3])), [{"0 0": 1, "0 1": 2, "1": 3}]),
-    ((np.array(["a", "b"]), np.array([3, 4])), [{"0": "a", "1": 3}, {"0": "b", "1": 4}]),
+    (
+        (np.array(["a", "b"]), np.array([3, 4])),
+        [{"0": "a", "1": 3}, {"0": "b", "1": 4}],
+    ),
     ((pd.DataFrame({"x": [1]}), pd.DataFrame({"x": [2]})), [{"0 x": 1, "1 x": 2}]),
     ({"a": pd.DataFrame({"x": [1, 2]}), "b": pd.DataFrame({"x": [3]})}, ROWS_OF_PARTS),
     (
@@ -142,7 +151,11 @@ TABLES = [
         [{"Part": "0", "x": 1.0, "y": None}, {"Part": "1", "x": None, "y": 2.0}],
     ),
     (
-        {"data": pd.DataFrame({"x": [1]}), "frame": pd.DataFrame({"x": [1], "y": [2]}), "n": 5},
+        {
+            "data": pd.DataFrame({"x": [1]}),
+            "frame": pd.DataFrame({"x": [1], "y": [2]}),
+            "n": 5,
+        },
         [{"x": 1, "y": 2}],
     ),
     (
@@ -172,16 +185,31 @@ TABLES = [
     (pd.Series([1], index=pd.Index(["x"], name="k")), [{"k": "x", "Result": 1}]),
     (pd.DataFrame({"a": [1, 2, 3]}).query("a > 1"), [{"a": 2}, {"a": 3}]),
     (pd.DataFrame({"k": ["a"], "v": [1]}).groupby("k").sum(), [{"k": "a", "v": 1}]),
-    (pd.DataFrame({"k": ["a"], "v": [1]}).groupby("k").agg(["min"]), [{"k": "a", "v min": 1}]),
+    (
+        pd.DataFrame({"k": ["a"], "v": [1]}).groupby("k").agg(["min"]),
+        [{"k": "a", "v min": 1}],
+    ),
     (pd.DataFrame([[1, 2]], columns=["T", 5]), [{"T": 1, "5": 2}]),
-    (pd.DataFrame({"d": pd.to_datetime(["2024-02-29", None])}), [{"d": "2024-02-29"}, {"d": None}]),
+    (
+        pd.DataFrame({"d": pd.to_datetime(["2024-02-29", None])}),
+        [{"d": "2024-02-29"}, {"d": None}],
+    ),
     (
         pd.DataFrame({"d": pd.to_datetime(["2024-02-29 00:00", "2024-02-29 12:30"])}),
         [{"d": "2024-02-29T00:00:00"}, {"d": "2024-02-29T12:30:00"}],
     ),
-    (pd.DataFrame({"d": np.array([1], "M8[ns]")}), [{"d": "1970-01-01T00:00:00.000000001"}]),
-    (pd.DataFrame({"d": pd.to_datetime([NOON], utc=True)}), [{"d": "2024-02-29T12:30:00+00:00"}]),
-    (pd.DataFrame({"n": pd.array([2**62 + 1, None], "Int64")}), [{"n": 2**62 + 1}, {"n": None}]),
+    (
+        pd.DataFrame({"d": np.array([1], "M8[ns]")}),
+        [{"d": "1970-01-01T00:00:00.000000001"}],
+    ),
+    (
+        pd.DataFrame({"d": pd.to_datetime([NOON], utc=True)}),
+        [{"d": "2024-02-29T12:30:00+00:00"}],
+    ),
+    (
+        pd.DataFrame({"n": pd.array([2**62 + 1, None], "Int64")}),
+        [{"n": 2**62 + 1}, {"n": None}],
+    ),
     (pd.DataFrame({"c": pd.Categorical(["x", None])}), [{"c": "x"}, {"c": None}]),
     (
         pd.DataFrame({"p": pd.PeriodIndex(["2024Q1", None], freq="Q")}),
@@ -207,7 +235,9 @@ TABLES = [
     TABLES,
     ids=[row_id(f"{type(result).__name__} {records}") for result, records in TABLES],
 )
-def test_every_kind_of_table_becomes_a_list_of_records(result: Any, records: Any) -> None:
+def test_every_kind_of_table_becomes_a_list_of_records(
+    result: Any, records: Any
+) -> None:
     assert json.loads(body(result)) == records
 
 
@@ -233,8 +263,12 @@ INFINITE = [
 ]
 
 
-@pytest.mark.parametrize(("result", "lost"), INFINITE, ids=map(str, range(len(INFINITE))))
-def test_infinite_numbers_that_are_null_in_json_are_counted(result: Any, lost: int) -> None:
+@pytest.mark.parametrize(
+    ("result", "lost"), INFINITE, ids=map(str, range(len(INFINITE)))
+)
+def test_infinite_numbers_that_are_null_in_json_are_counted(
+    result: Any, lost: int
+) -> None:
     assert results.encoded(result).lost == lost
 
 
@@ -244,7 +278,9 @@ def test_infinity_stays_in_arrow() -> None:
 
 def test_the_text_nan_stays_text() -> None:
     assert json.loads(
-        body([{"a": "NaN", "b": Decimal("NaN"), "c": ["Infinity", Decimal("Infinity")]}])
+        body(
+            [{"a": "NaN", "b": Decimal("NaN"), "c": ["Infinity", Decimal("Infinity")]}]
+        )
     ) == [{"a": "NaN", "b": None, "c": ["Infinity", None]}]
 
 
@@ -253,12 +289,18 @@ NOT_JSON = [
     ([{"a": 1}, {"a": 1 + 2j}], "Column 'a' has complex in row 2"),
     (pd.DataFrame({"x": [1], "y": [object()]}), "Column 'y' has object in row 1"),
     ([{"a": "\ud800"}], "Column 'a' has invalid Unicode in row 1"),
-    ({"a": [1, 2], "b": [1]}, "The columns have different lengths: 'a' has 2, 'b' has 1."),
+    (
+        {"a": [1, 2], "b": [1]},
+        "The columns have different lengths: 'a' has 2, 'b' has 1.",
+    ),
     ([[1, 2]], "a list of rows without column names"),
     ([{"a": 1}, 2], "a mix of rows and scalars"),
     (pd.DataFrame([[1, 2]], columns=["a", "a"]), "2 columns are named 'a'"),
     (pa.table([[1], [2]], ["a", "a"]), "2 columns are named 'a'"),
-    (pd.DataFrame({"a": [1]}).rename_axis("a"), "The index and a column are both named 'a'"),
+    (
+        pd.DataFrame({"a": [1]}).rename_axis("a"),
+        "The index and a column are both named 'a'",
+    ),
 ]
 
 
@@ -315,7 +357,9 @@ def test_arrow_has_the_same_rows_with_their_types(result: Any, rows: Any) -> Non
     ],
     ids=["two types", "an object", "an object in a DataFrame", "half a surrogate pair"],
 )
-def test_what_arrow_cannot_hold_is_refused_with_its_column(result: Any, says: str) -> None:
+def test_what_arrow_cannot_hold_is_refused_with_its_column(
+    result: Any, says: str
+) -> None:
     with pytest.raises(results.ResultError) as caught:
         results.arrow(result)
     assert says in str(caught.value)
@@ -347,11 +391,15 @@ def test_a_result_is_bounded_in_bytes_and_values(
     monkeypatch.setattr(calls, "MOST_BYTES", 900_000)
     monkeypatch.setattr(calls, "_MOST_VALUES", 200_000)
     with pytest.raises(MemoryLimitError):
-        results.encoded(list(result) if isinstance(result, range) else result, form=form)
+        results.encoded(
+            list(result) if isinstance(result, range) else result, form=form
+        )
 
 
 def test_expressions_are_executed_by_the_engine_that_has_their_tables() -> None:
-    engine = DuckDBEngine(companies.reference(), lambda: pytest.fail("no card spend is asked for"))
+    engine = DuckDBEngine(
+        companies.reference(), lambda: pytest.fail("no card spend is asked for")
+    )
     call = engine.call()
     panels = call.table("panels").select("PanelName").order_by("PanelName")
     own = ibis.duckdb.connect().create_table("t", pd.DataFrame({"n": [1, 2]}))
@@ -371,14 +419,19 @@ CODES = pa.table({"a": pa.array(["x", "y", "x", "y"]).dictionary_encode()})
 OPAQUE = {"ARROW:extension:name": "arrow.opaque"}
 OPAQUE["ARROW:extension:metadata"] = '{"type_name": "hugeint", "vendor_name": "DuckDB"}'
 WIDE = pa.table(
-    [pa.array([b"x"], pa.binary(1))], pa.schema([pa.field("a", pa.binary(1), metadata=OPAQUE)])
+    [pa.array([b"x"], pa.binary(1))],
+    pa.schema([pa.field("a", pa.binary(1), metadata=OPAQUE)]),
 )
 
 
-def written(table: pa.Table, before: bytes = b"", after: bytes = b"", **options: Any) -> bytes:
+def written(
+    table: pa.Table, before: bytes = b"", after: bytes = b"", **options: Any
+) -> bytes:
     """Return a table as a stream in which the last of some bytes have become others."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+    with pa.ipc.new_stream(
+        sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)
+    ) as writer:
         writer.write_table(table)
     content = sink.getvalue().to_pybytes()
     at = content.rindex(before)
@@ -402,9 +455,20 @@ def ints(*values: int) -> bytes:
         written(NUMBERS)[:1000],
         b"x" * 100,
     ],
-    ids=["an offset", "a code", "zstd", "lz4", "codes", "an opaque type", "cut", "no table"],
+    ids=[
+        "an offset",
+        "a code",
+        "zstd",
+        "lz4",
+        "codes",
+        "an opaque type",
+        "cut",
+        "no table",
+    ],
 )
-def test_a_forged_table_never_shows_the_memory_of_the_service_nor_fills_it(forged: bytes) -> None:
+def test_a_forged_table_never_shows_the_memory_of_the_service_nor_fills_it(
+    forged: bytes,
+) -> None:
     used = pa.total_allocated_bytes()
     with pytest.raises((pa.ArrowException, OSError)):
         results.read_stream(forged)

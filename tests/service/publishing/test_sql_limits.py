@@ -111,11 +111,15 @@ MEMORY = "400MB"
 
 
 @pytest.fixture(scope="module")
-def functions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[PublishedFunction]]:
+def functions(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[list[PublishedFunction]]:
     folder = tmp_path_factory.mktemp("sql")
     (folder / "queries.py").write_text(FUNCTIONS)
     with contextlib.closing(
-        Workers(WorkerSetup((folder,), default_asset="a", reference=companies.reference()))
+        Workers(
+            WorkerSetup((folder,), default_asset="a", reference=companies.reference())
+        )
     ) as made:
         yield made.load()
 
@@ -129,7 +133,9 @@ def engine() -> Iterator[DuckDBEngine]:
 
 
 @pytest.fixture
-def serve(functions: list[PublishedFunction], engine: DuckDBEngine) -> Callable[..., Wire]:
+def serve(
+    functions: list[PublishedFunction], engine: DuckDBEngine
+) -> Callable[..., Wire]:
     return lambda **limits: serving(
         Registry(functions, author="t"), engine, limits=Limits(**limits)
     )
@@ -167,7 +173,11 @@ STUBBORN = [
 
 @pytest.mark.fault(148)
 @pytest.mark.parametrize(
-    "value", [*(pytest.param(sql, marks=pytest.mark.slow) for sql in STUBBORN[:-1]), STUBBORN[-1]]
+    "value",
+    [
+        *(pytest.param(sql, marks=pytest.mark.slow) for sql in STUBBORN[:-1]),
+        STUBBORN[-1],
+    ],
 )
 def test_a_query_that_ignores_interrupts_ends_with_its_run(
     serve: Callable[..., Wire], value: str
@@ -209,14 +219,20 @@ def deep(levels: int) -> QueryOrder:
     """SQL for PostgreSQL, which sqlglot reads in a time that each level doubles."""
     schema = pa.schema({"n": pa.int64()}).serialize().to_pybytes()
     sql = f"SELECT {'ARRAY[' * levels}1{']' * levels} AS n"
-    return QueryOrder(sql, schema, {}, "json", "postgres", ibis.table({"n": "int64"}, name="cards"))
+    return QueryOrder(
+        sql, schema, {}, "json", "postgres", ibis.table({"n": "int64"}, name="cards")
+    )
 
 
 @pytest.fixture(scope="module")
 def queries(engine: DuckDBEngine) -> Iterator[Workers]:
     data = engine.data(lambda: None)
     setup = WorkerSetup(
-        (), reference=engine.reference, data=data, readable=data.readable, memory=2 * 2**30
+        (),
+        reference=engine.reference,
+        data=data,
+        readable=data.readable,
+        memory=2 * 2**30,
     )
     with contextlib.closing(Workers(setup)) as workers:
         yield workers
@@ -232,7 +248,9 @@ def test_sql_for_another_engine_is_read_where_it_can_be_ended(
     assert isinstance(checked, Compiled)
     assert (checked.sql, checked.is_remote) == ("SELECT ARRAY[ARRAY[1]] AS n", True)
     with pytest.raises(WorkerError, match="can't read 'users'"):
-        background.run(queries.run(replace(deep(2), sql="SELECT n FROM users"), engine.call(), 0))
+        background.run(
+            queries.run(replace(deep(2), sql="SELECT n FROM users"), engine.call(), 0)
+        )
 
     call = engine.call()
     before = used()
@@ -247,12 +265,16 @@ def test_sql_for_another_engine_is_read_where_it_can_be_ended(
 
 
 @pytest.mark.fault(148)
-def test_sql_that_takes_long_to_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sql_that_takes_long_to_read_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The service reads it once more, where nothing ends it."""
     sql, table = deep(3).sql, ibis.table({"n": "int64"}, name="cards")
     assert checked_elsewhere(sql, table, postgres.compiler)
     monkeypatch.setattr(statements, "_MOST_READING_SECONDS", 0)
-    with pytest.raises(ValueError, match=r"Reading the SQL takes too long\. Use fewer brackets"):
+    with pytest.raises(
+        ValueError, match=r"Reading the SQL takes too long\. Use fewer brackets"
+    ):
         checked_elsewhere(sql, table, postgres.compiler)
 
 

@@ -381,7 +381,8 @@ def workers(folder: Path) -> Iterator[Workers]:
         reference, hidden = companies.reference(), (folder / "state",)
         limits = {"memory": 2**30, "disk": 2 * 10**8, "processes": 30}
         made = Workers(
-            WorkerSetup((folder,), reference=reference, hidden=hidden, **limits), ["ALLOWED"]
+            WorkerSetup((folder,), reference=reference, hidden=hidden, **limits),
+            ["ALLOWED"],
         )
     yield made
     made.close()
@@ -404,18 +405,25 @@ def failed(wire: Wire, name: str, **args: Any) -> str:
 
 
 @pytest.mark.slow
-def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(wire: Wire) -> None:
+def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(
+    wire: Wire,
+) -> None:
     """A function's own rules, options and expressions work as in the service."""
     assert wire.rows("Small", n="3") == [{"Result": 0}, {"Result": 1}, {"Result": 2}]
-    assert [each["known"] for each in wire.rows("Companies", symbol="known", first="2")] == [
-        "known to 2"
-    ] * 2
+    assert [
+        each["known"] for each in wire.rows("Companies", symbol="known", first="2")
+    ] == ["known to 2"] * 2
     assert [each["a"] for each in wire.rows("Memory Table")] == ["x", "y", "x"]
     assert wire.errors("Companies", symbol="odd")["symbol"][0].startswith(
         "symbol 'odd' is not known."
     )
-    assert wire.errors("Choose", panel="odd")["panel"][0].startswith("panel has no option 'odd'.")
-    assert wire.call("Choose", {"panel": "demo card panel"}).json()["body"] == '"Demo Card Panel"'
+    assert wire.errors("Choose", panel="odd")["panel"][0].startswith(
+        "panel has no option 'odd'."
+    )
+    assert (
+        wire.call("Choose", {"panel": "demo card panel"}).json()["body"]
+        == '"Demo Card Panel"'
+    )
     assert wire.rows("Order", first='{"item": "pen", "pieces": 2}') == 3
     assert wire.errors("Order", first="{}") == {
         "first": ["first is not valid at 'item': Field required."]
@@ -424,23 +432,35 @@ def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(
     returns = {each["name"]: each["returns"] for each in entries if "returns" in each}
     assert returns["Small"] == {"type": "array", "items": {"type": "integer"}}
     assert "Companies" not in returns, "it has no such annotation"
-    listed = {each["name"]: [param["schema"] for param in each["params"]] for each in entries}
+    listed = {
+        each["name"]: [param["schema"] for param in each["params"]] for each in entries
+    }
     names = ["Demo Card Panel", *listed["Choose"][0]["enum"][1:]]
     assert listed["Choose"] == [{"type": "string", "enum": names, "minLength": 1}]
     assert listed["Order"][0]["required"] == ["item"]
     assert listed["Order"][1]["default"] == [{"item": "ink", "pieces": 1}]
     assert not [name for name in sys.modules if name.startswith("published_team")]
-    assert "hostile.py" not in str([getattr(each, "__file__", "") for each in sys.modules.values()])
+    assert "hostile.py" not in str(
+        [getattr(each, "__file__", "") for each in sys.modules.values()]
+    )
 
 
 @pytest.mark.fault(155)
 def test_a_worker_gets_what_was_sent(wire: Wire) -> None:
     """Typed, or as texts of the first wire; and its reply says what is lost."""
-    args = {"count": None, "weights": [0.5, 0.5, 0.25], "label": "", "rest": ["b", "", "b"]}
+    args = {
+        "count": None,
+        "weights": [0.5, 0.5, 0.25],
+        "label": "",
+        "rest": ["b", "", "b"],
+    }
     reply = wire.post(
         RUN, json={"FunctionName": "Told", "Args": args}, headers={"Funcs-Args": "json"}
     )
-    assert json.loads(reply.json()["body"]) == "(None, [0.5, 0.5, 0.25], '', ('b', '', 'b'))"
+    assert (
+        json.loads(reply.json()["body"])
+        == "(None, [0.5, 0.5, 0.25], '', ('b', '', 'b'))"
+    )
     assert (
         json.loads(wire.call("Told", args).json()["body"])
         == "(5, [0.5, 0.5, 0.25], 'x', ('b', '', 'b'))"
@@ -450,7 +470,9 @@ def test_a_worker_gets_what_was_sent(wire: Wire) -> None:
 
 @pytest.mark.slow
 @pytest.mark.fault(135)
-def test_a_function_without_memory_for_an_answer_does_not_wait_for_it(wire: Wire) -> None:
+def test_a_function_without_memory_for_an_answer_does_not_wait_for_it(
+    wire: Wire,
+) -> None:
     """Here, because the process of the test before has loaded ibis."""
     assert (
         failed(wire, "No Room")
@@ -465,7 +487,10 @@ def test_a_function_reads_no_secret(wire: Wire, folder: Path, tmp_path: Path) ->
     (tmp_path / "other").write_text(SECRET)
     (folder / "link").symlink_to(folder / "state" / "keys")
     places = [
-        *(f"/proc/{os.getpid()}/{name}" for name in ("environ", "mem", "maps", "cwd/x", "fd/1")),
+        *(
+            f"/proc/{os.getpid()}/{name}"
+            for name in ("environ", "mem", "maps", "cwd/x", "fd/1")
+        ),
         *(folder / "state" / name for name in ("keys", "signing-keys.json")),
         *(folder / "link", tmp_path / "other", "/etc/shadow"),
     ]
@@ -481,7 +506,9 @@ def test_a_function_reads_no_secret(wire: Wire, folder: Path, tmp_path: Path) ->
 @pytest.mark.fault(136)
 def test_nothing_of_a_run_is_left_for_the_functions_of_another_user(wire: Wire) -> None:
     """One user's runs share a process, whose folder is emptied between them."""
-    texts = [[each["Result"] for each in wire.rows("Remember", text=text)] for text in "ab"]
+    texts = [
+        [each["Result"] for each in wire.rows("Remember", text=text)] for text in "ab"
+    ]
     assert texts == [["a"], ["a", "b"]]
     wire.token = wire.auth.issue("u", 1)
     assert [each["Result"] for each in wire.rows("Remember", text="c")] == ["c"]
@@ -501,11 +528,15 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
     ("name", "error"),
     [
         pytest.param(
-            *("Fork", "Fork failed: It was ended because it used more than 30 processes."),
+            *(
+                "Fork",
+                "Fork failed: It was ended because it used more than 30 processes.",
+            ),
             marks=[
                 pytest.mark.slow,
                 pytest.mark.skipif(
-                    not confinement.can_limit_processes(), reason="processes can't be limited"
+                    not confinement.can_limit_processes(),
+                    reason="processes can't be limited",
                 ),
             ],
             id="Fork",
@@ -538,7 +569,9 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
         ),
         pytest.param(
             *("Share Files", "Share Files failed: [Errno 28] No space left on device"),
-            marks=pytest.mark.skipif(not confinement.can_separate(), reason="needs namespaces"),
+            marks=pytest.mark.skipif(
+                not confinement.can_separate(), reason="needs namespaces"
+            ),
             id="Share Files",
         ),
         pytest.param(
@@ -550,15 +583,23 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
             id="Many Files",
         ),
         pytest.param(
-            *("Share Many Files", "Share Many Files failed: [Errno 28] No space left on device"),
+            *(
+                "Share Many Files",
+                "Share Many Files failed: [Errno 28] No space left on device",
+            ),
             marks=[
                 pytest.mark.slow,
-                pytest.mark.skipif(not confinement.can_separate(), reason="needs namespaces"),
+                pytest.mark.skipif(
+                    not confinement.can_separate(), reason="needs namespaces"
+                ),
             ],
             id="Share Many Files",
         ),
         pytest.param(
-            *("Share", "Share needs more memory than the service allows. Ask for less."),
+            *(
+                "Share",
+                "Share needs more memory than the service allows. Ask for less.",
+            ),
             marks=pytest.mark.slow,
             id="Share",
         ),
@@ -573,12 +614,18 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
             id="Gigabyte",
         ),
         pytest.param(
-            *("Forged", "Forged failed: The process that ran it ended before its result."),
+            *(
+                "Forged",
+                "Forged failed: The process that ran it ended before its result.",
+            ),
             marks=pytest.mark.slow,
             id="Forged",
         ),
         pytest.param(
-            *("No Text", "No Text failed: The process that ran it ended before its result."),
+            *(
+                "No Text",
+                "No Text failed: The process that ran it ended before its result.",
+            ),
             marks=pytest.mark.slow,
             id="No Text",
         ),
@@ -601,7 +648,9 @@ def test_a_function_is_ended_at_its_limit_and_the_next_run_works(
 
 @pytest.mark.slow
 @pytest.mark.fault(135)
-@pytest.mark.skipif(not confinement.can_limit("memory"), reason="memory can't be limited")
+@pytest.mark.skipif(
+    not confinement.can_limit("memory"), reason="memory can't be limited"
+)
 def test_a_function_that_fills_the_memory_at_once_is_ended(
     wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -617,7 +666,9 @@ def test_a_function_that_fills_the_memory_at_once_is_ended(
 @pytest.mark.slow
 @pytest.mark.fault(135)
 @pytest.mark.parametrize("kind", ["functions", "errors", "tables"])
-def test_a_forged_reply_does_not_fill_the_memory_of_the_service(wire: Wire, kind: str) -> None:
+def test_a_forged_reply_does_not_fill_the_memory_of_the_service(
+    wire: Wire, kind: str
+) -> None:
     before, most, done = psutil.Process().memory_info().rss, [0], threading.Event()
 
     def watch() -> None:
@@ -653,7 +704,10 @@ def test_a_function_that_loops_is_ended_after_its_time(
 def test_a_process_whose_run_was_cancelled_runs_nothing_else(
     functions: list[PublishedFunction], publish: Callable[..., Wire]
 ) -> None:
-    patient, wire = publish(*functions), publish(*functions, limits=Limits(run_seconds=0.5))
+    patient, wire = (
+        publish(*functions),
+        publish(*functions, limits=Limits(run_seconds=0.5)),
+    )
     patient.rows("Remember", text="before")
     assert wire.call("Slow").status_code == 504
     assert becomes(lambda: wire.app.state.runs.admitted == 0)
@@ -666,7 +720,9 @@ def test_a_user_who_starts_runs_and_leaves_holds_nobody_up(
     functions: list[PublishedFunction], publish: Callable[..., Wire]
 ) -> None:
     """A run holds its place until its process has ended, which is soon; others get answers."""
-    wire = publish(*functions, limits=Limits(workers=4, concurrent_runs=8, runs_a_user=4))
+    wire = publish(
+        *functions, limits=Limits(workers=4, concurrent_runs=8, runs_a_user=4)
+    )
     runs = wire.app.state.runs
 
     async def check() -> None:
@@ -691,7 +747,9 @@ def test_a_user_who_starts_runs_and_leaves_holds_nobody_up(
 
 
 @pytest.mark.fault(134)
-def test_a_run_that_ignores_cancellation_holds_its_place(publish: Callable[..., Wire]) -> None:
+def test_a_run_that_ignores_cancellation_holds_its_place(
+    publish: Callable[..., Wire],
+) -> None:
     """A function of the host's own process can't be ended: its user may start no other meanwhile."""
     go = threading.Event()
     wire = publish(
@@ -731,7 +789,9 @@ def test_a_function_changes_no_other_process(wire: Wire) -> None:
         assert "Operation not permitted" in failed(wire, "Change", what=what), what
     assert wire.call("Change", {"what": "own"}).json()["error"] is None
     assert wire.call("Locks").json() == {"error": None, "body": "3"}
-    assert not (confinement.can_separate() and list(Path("/dev/shm").glob("funcs-test-*")))
+    assert not (
+        confinement.can_separate() and list(Path("/dev/shm").glob("funcs-test-*"))
+    )
 
 
 @pytest.mark.slow
@@ -763,7 +823,8 @@ def test_nothing_that_a_worker_wrote_is_left(
 @pytest.mark.fault(135)
 def test_a_thread_of_a_run_ends_with_it(wire: Wire) -> None:
     pids = [
-        wire.call("Thread", {"starts": starts}).json()["body"] for starts in ("no", "yes", "no")
+        wire.call("Thread", {"starts": starts}).json()["body"]
+        for starts in ("no", "yes", "no")
     ]
     assert pids[0] == pids[1] != pids[2]
 
@@ -775,20 +836,30 @@ def test_a_thread_of_a_run_ends_with_it(wire: Wire) -> None:
         pytest.param("os.mkfifo(path)", "1", "", marks=pytest.mark.slow, id="a pipe"),
         pytest.param("os.symlink(state, path)", "1", "", id="a link"),
         pytest.param(
-            *("with open(path, 'w') as file:\n    file.truncate(10**10)", None, "File too large"),
+            *(
+                "with open(path, 'w') as file:\n    file.truncate(10**10)",
+                None,
+                "File too large",
+            ),
             marks=pytest.mark.slow,
             id="a large file",
         ),
     ],
 )
 def test_no_file_that_a_notebook_makes_is_taken_for_its_result(
-    tmp_path: Path, publish: Callable[..., Wire], makes: str, body: str | None, error: str
+    tmp_path: Path,
+    publish: Callable[..., Wire],
+    makes: str,
+    body: str | None,
+    error: str,
 ) -> None:
     """The result leaves by a pipe, within bounds: the service opens no file of a run."""
     (tmp_path / "state").write_text(f'"{SECRET}"')
     (tmp_path / "shop").mkdir()
     state = f"state = {str(tmp_path / 'state')!r}"
-    path = "path = os.environ.get('JUPYTER_FUNCS_RESULT', os.path.abspath('result.json'))"
+    path = (
+        "path = os.environ.get('JUPYTER_FUNCS_RESULT', os.path.abspath('result.json'))"
+    )
     written(tmp_path / "shop" / "make.ipynb", "import os", state, path, makes, "1")
     with contextlib.closing(
         Workers(WorkerSetup((tmp_path / "shop",), default_asset="a", disk=10**8))
@@ -801,7 +872,9 @@ def test_no_file_that_a_notebook_makes_is_taken_for_its_result(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "code", ["while True:\n    pass", "import time\ntime.sleep(3.25)"], ids=["never", "late"]
+    "code",
+    ["while True:\n    pass", "import time\ntime.sleep(3.25)"],
+    ids=["never", "late"],
 )
 def test_a_file_whose_import_takes_too_long_is_left_out(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, code: str
@@ -811,7 +884,9 @@ def test_a_file_whose_import_takes_too_long_is_left_out(
     (tmp_path / "ok.py").write_text(
         "from jupyter_funcs.service import function\n@function(asset='a')\ndef f(): ..."
     )
-    with contextlib.closing(Workers(WorkerSetup((tmp_path,), import_seconds=3))) as workers:
+    with contextlib.closing(
+        Workers(WorkerSetup((tmp_path,), import_seconds=3))
+    ) as workers:
         assert [each.name for each in workers.load()] == ["F"]
         assert [each.name for each in workers.load()] == ["F"]
     [record] = [
@@ -857,14 +932,17 @@ def test_a_file_that_fills_the_disk_at_import_is_refused(tmp_path: Path) -> None
     with (
         contextlib.closing(Workers(WorkerSetup((tmp_path,), disk=10**7))) as workers,
         pytest.raises(
-            SetupError, match=r"fills.py can't be imported. .* more than 10,000,000 bytes of disk"
+            SetupError,
+            match=r"fills.py can't be imported. .* more than 10,000,000 bytes of disk",
         ),
     ):
         workers.load()
 
 
 # Elsewhere each worker imports the published files itself, which the tests above are about.
-linux_only = pytest.mark.skipif(sys.platform != "linux", reason="workers are forks on Linux alone")
+linux_only = pytest.mark.skipif(
+    sys.platform != "linux", reason="workers are forks on Linux alone"
+)
 
 FORKS = """
 import random
@@ -971,7 +1049,9 @@ def test_the_worker_that_was_used_least_recently_ends_first(
         assert values(wire, "Remember", text="c") == ["c"]
         assert len(workers._idle) == 1
         wire.token = wire.auth.issue("t", 1)
-        assert values(wire, "Remember", text="d") == ["d"], "the first user's worker has ended"
+        assert values(wire, "Remember", text="d") == ["d"], (
+            "the first user's worker has ended"
+        )
 
 
 @pytest.mark.slow
@@ -986,11 +1066,12 @@ def test_the_worker_that_was_used_least_recently_ends_first(
     ids=["a thread", "a socket"],
 )
 def test_a_file_that_leaves_threads_or_sockets_gets_processes_of_their_own(
-    tmp_path: Path, publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture, line: str
+    tmp_path: Path,
+    publish: Callable[..., Wire],
+    caplog: pytest.LogCaptureFixture,
+    line: str,
 ) -> None:
-    function = (
-        "from jupyter_funcs.service import function\n@function(asset='a')\ndef f(): return [1]\n"
-    )
+    function = "from jupyter_funcs.service import function\n@function(asset='a')\ndef f(): return [1]\n"
     (tmp_path / "leaves.py").write_text(function + line)
     with contextlib.closing(Workers(WorkerSetup((tmp_path,)))) as workers:
         wire = publish(*workers.load())

@@ -129,7 +129,9 @@ def test_no_token_is_issued_to_unknown_users_or_for_ever(
 
 def test_no_token_is_given_to_a_disabled_user(run: Run) -> None:
     run("admin users disable guest")
-    with pytest.raises(SetupError, match=r"'guest' is disabled.\n.* admin users enable guest$"):
+    with pytest.raises(
+        SetupError, match=r"'guest' is disabled.\n.* admin users enable guest$"
+    ):
         run("token --user Guest")
 
 
@@ -181,13 +183,21 @@ def test_an_operators_day(run: Run, folder: Path) -> None:
             "'guest' may no longer run the functions of 'Demo panel data'.",
             {"guest": ["Own"]},
         ),
-        (["users", "disable", "guest"], "'guest' may not run anything until enabled again.", {}),
+        (
+            ["users", "disable", "guest"],
+            "'guest' may not run anything until enabled again.",
+            {},
+        ),
         (
             ["users", "enable", "guest"],
             "'guest' is enabled again and, with a new token, may run the functions of 'Own'.",
             {"guest": ["Own"]},
         ),
-        (["users", "revoke", "guest"], "The tokens of 'guest' were revoked.", {"guest": ["Own"]}),
+        (
+            ["users", "revoke", "guest"],
+            "The tokens of 'guest' were revoked.",
+            {"guest": ["Own"]},
+        ),
         (
             ["assets", "remove", "own"],
             "'Own' was removed; nobody may run its functions any more.",
@@ -220,7 +230,10 @@ def test_an_operators_day(run: Run, folder: Path) -> None:
     [
         ("admin users remove gest", "No user 'gest'. Did you mean 'guest'"),
         ("admin users add Guest", "A user 'guest' already exists"),
-        ("admin users add zoe --organisation=", "'' cannot be the name of an organisation"),
+        (
+            "admin users add zoe --organisation=",
+            "'' cannot be the name of an organisation",
+        ),
         ("admin grants add guest Demo", "No asset 'Demo'"),
         ("admin assets share Demo-reports", "Did you mean 'Demo reports'"),
         ("admin keys add gest", "Did you mean 'guest'"),
@@ -240,7 +253,8 @@ def test_what_cannot_be_done_says_what_to_do_in_at_most_three_lines(
 def test_of_several_organisations_one_must_be_named(run: Run) -> None:
     run("admin users add zoe --organisation Other")
     with pytest.raises(
-        SetupError, match=r"several organisations: 'Demo \(synthetic\)', 'Other'.\nName one with"
+        SetupError,
+        match=r"several organisations: 'Demo \(synthetic\)', 'Other'.\nName one with",
     ):
         run("admin users add yves")
 
@@ -267,7 +281,8 @@ def test_a_configuration_names_the_state_folder_and_the_organisation(
     assert stat.S_IMODE((tmp_path / "accounts").stat().st_mode) == 0o700
     command(["admin", *team, "users", "list", "--json"])
     assert [
-        (each["name"], each["organisation"]) for each in json.loads(capsys.readouterr().out)
+        (each["name"], each["organisation"])
+        for each in json.loads(capsys.readouterr().out)
     ] == [("ann", "Acme")]
     command(["token", "--user", "ann", *team])
     assert who(tmp_path / "accounts", capsys.readouterr().out.strip()).name == "ann"
@@ -280,13 +295,21 @@ def test_lists_are_aligned_columns_under_their_names(run: Run) -> None:
     run("admin", "users", "add", "a rather long name", "--email", "long@x.example")
     run("admin users disable guest")
     lines = run("admin users list").splitlines()
-    assert lines[0].split() == ["name", "email", "organisation", "disabled", "password", "made"]
-    at = [
-        lines[0].index(word) for word in ("email", "organisation", "disabled", "password", "made")
+    assert lines[0].split() == [
+        "name",
+        "email",
+        "organisation",
+        "disabled",
+        "password",
+        "made",
     ]
-    assert [[line[place - 2 : place].strip() for place in at] for line in lines[1:]] == [
-        [""] * 5
-    ] * 3
+    at = [
+        lines[0].index(word)
+        for word in ("email", "organisation", "disabled", "password", "made")
+    ]
+    assert [
+        [line[place - 2 : place].strip() for place in at] for line in lines[1:]
+    ] == [[""] * 5] * 3
     assert [line[at[2] :].split()[0] for line in lines[1:]] == ["no", "no", "yes"]
     assert not any(line.endswith(" ") for line in lines)
     assert run("admin assets list").splitlines() == [
@@ -294,7 +317,10 @@ def test_lists_are_aligned_columns_under_their_names(run: Run) -> None:
         "1   Demo panel data  Demo (synthetic)  no",
         "2   Demo reports     Demo (synthetic)  no",
     ]
-    assert run("admin grants list").splitlines()[1] == "analyst  Demo panel data  Demo (synthetic)"
+    assert (
+        run("admin grants list").splitlines()[1]
+        == "analyst  Demo panel data  Demo (synthetic)"
+    )
 
 
 def test_lists_are_json_on_demand(run: Run) -> None:
@@ -346,7 +372,11 @@ def test_an_api_key_is_printed_alone_this_once_and_is_its_users(
     assert "'guest'" in printed.err
     key = printed.out.strip()
     assert who(folder, api_key=key).name == "guest"
-    for each in ("admin keys list", "admin keys list --json", "admin users revoke guest"):
+    for each in (
+        "admin keys list",
+        "admin keys list --json",
+        "admin users revoke guest",
+    ):
         command(each)
         printed = capsys.readouterr()
         assert key[5:] not in printed.out + printed.err
@@ -374,7 +404,9 @@ def test_a_rotation_says_for_how_long_earlier_tokens_are_accepted_and_no_list_sh
         assert stored["id"] in table
         assert stored["key"] not in table
     assert "accepted for 1 more hour.\n" in run("admin signing-key rotate --overlap 1")
-    assert "older ones are no longer accepted" in run("admin signing-key rotate --overlap 0")
+    assert "older ones are no longer accepted" in run(
+        "admin signing-key rotate --overlap 0"
+    )
     with pytest.raises(UnauthorizedError):
         who(folder, token)
 
@@ -416,19 +448,35 @@ while True:
 os.waitpid(child, 0)
 sys.stdout.buffer.write(shown)
 """
-POSIX = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX's")
+POSIX = pytest.mark.skipif(
+    sys.platform == "win32", reason="pseudo-terminals are POSIX's"
+)
 
 
 def set_password(content: bytes) -> subprocess.CompletedProcess[bytes]:
     """Set the password of `guest` from standard input."""
-    words = [sys.executable, "-W", "error", "-c", PROGRAM, "admin", "users", "password", "Guest"]
-    return subprocess.run(words, input=content, capture_output=True, check=False, timeout=60)
+    words = [
+        sys.executable,
+        "-W",
+        "error",
+        "-c",
+        PROGRAM,
+        "admin",
+        "users",
+        "password",
+        "Guest",
+    ]
+    return subprocess.run(
+        words, input=content, capture_output=True, check=False, timeout=60
+    )
 
 
 def type_password(*typed: bytes) -> str:
     """Set the password of `guest` at a terminal and return what it showed."""
     words = [sys.executable, "-c", TERMINAL, PROGRAM, *(each.hex() for each in typed)]
-    return subprocess.run(words, capture_output=True, check=True, text=True, timeout=60).stdout
+    return subprocess.run(
+        words, capture_output=True, check=True, text=True, timeout=60
+    ).stdout
 
 
 def logs_in(folder: Path, password: str) -> bool:
@@ -450,7 +498,9 @@ def test_a_password_is_the_first_line_where_no_person_types(
     assert done.stdout == b"'guest' has a new password; existing tokens were revoked.\n"
     assert done.stderr == b""
     assert logs_in(folder, password)
-    assert [each["target"] for each in audit(run, "--action", "users password")] == ["guest"]
+    assert [each["target"] for each in audit(run, "--action", "users password")] == [
+        "guest"
+    ]
     with pytest.raises(UnauthorizedError):
         who(folder, token)
 
@@ -523,7 +573,9 @@ def test_no_command_takes_a_secret_on_its_line() -> None:
 
 
 def audit(run: Run, *words: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads(run("admin", "audit", *words, "--format", "json"))
+    found: list[dict[str, object]] = json.loads(
+        run("admin", "audit", *words, "--format", "json")
+    )
     return found
 
 
@@ -567,11 +619,18 @@ def test_every_command_that_changes_something_is_in_the_audit(run: Run) -> None:
         "guest",
         "2 hours",
     )
-    assert (rotated["action"], rotated["detail"]) == ("signing-key rotate", "overlap 1 hours")
-    assert {(each["user"], each["address"], each["outcome"]) for each in audit(run)} == {
-        (getpass.getuser(), "shell", "ok")
+    assert (rotated["action"], rotated["detail"]) == (
+        "signing-key rotate",
+        "overlap 1 hours",
+    )
+    assert {
+        (each["user"], each["address"], each["outcome"]) for each in audit(run)
+    } == {(getpass.getuser(), "shell", "ok")}
+    commands = {
+        f"{group} {verb}"
+        for group, actions in admin.ACTIONS.items()
+        for verb in actions
     }
-    commands = {f"{group} {verb}" for group, actions in admin.ACTIONS.items() for verb in actions}
     recorded = {str(each["action"]) for each in audit(run)} | {
         "users password"
     }  # of the test below
@@ -609,7 +668,10 @@ def test_the_audit_is_filtered(run: Run) -> None:
     assert audit(run, "--outcome", "refused") == []
     assert [each["target"] for each in audit(run, "--limit", "2")] == ["guest", "zoe"]
     at = str(revoked["time"])
-    assert [each["action"] for each in audit(run, "--since", at)] == ["users revoke", "users add"]
+    assert [each["action"] for each in audit(run, "--since", at)] == [
+        "users revoke",
+        "users add",
+    ]
     assert audit(run, "--until", at)[-1]["action"] == "grants add"
     east = datetime.fromisoformat(at).astimezone(timezone(timedelta(hours=14)))
     assert (
@@ -627,7 +689,10 @@ def test_a_time_that_is_none_is_refused(
 ) -> None:
     with pytest.raises(SystemExit):
         run("admin", "audit", "--since", given)
-    assert f"'{given}' is not a time: use one such as 2026-01-31T12:00Z" in capsys.readouterr().err
+    assert (
+        f"'{given}' is not a time: use one such as 2026-01-31T12:00Z"
+        in capsys.readouterr().err
+    )
 
 
 def test_the_audit_is_a_table_csv_or_json(run: Run, folder: Path) -> None:
@@ -669,7 +734,8 @@ def test_the_audit_is_a_table_csv_or_json(run: Run, folder: Path) -> None:
     assert float(record["seconds"]) == 0.0123
     assert audit(run, "--action", "run")[0]["rows"] is None
     assert [
-        len(audit(run, "--action", "run", f"--limit={number}")) for number in (9**30, 1, -(9**30))
+        len(audit(run, "--action", "run", f"--limit={number}"))
+        for number in (9**30, 1, -(9**30))
     ] == [1, 1, 0]
 
 
@@ -689,7 +755,10 @@ def test_the_state_folder_is_the_owners_alone(
         == 0o700
     )
     monkeypatch.delenv("FUNCS_STATE_DIR")
-    assert state_folder.folder(tmp_path / "configured", demo=False) == tmp_path / "configured"
+    assert (
+        state_folder.folder(tmp_path / "configured", demo=False)
+        == tmp_path / "configured"
+    )
 
 
 def test_a_state_folder_that_cannot_be_made_is_named(
@@ -698,7 +767,8 @@ def test_a_state_folder_that_cannot_be_made_is_named(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("FUNCS_STATE_DIR", str(tmp_path / "file"))
     with pytest.raises(
-        SetupError, match=r"file/demo is not writable: .*\nSet FUNCS_STATE_DIR to another one"
+        SetupError,
+        match=r"file/demo is not writable: .*\nSet FUNCS_STATE_DIR to another one",
     ):
         command("admin users list")
 
@@ -745,7 +815,9 @@ def test_a_link_to_a_state_folder_is_followed_and_what_it_leads_to_is_checked(
 @pytest.mark.skipif(
     sys.platform == "win32" or os.geteuid() != 0, reason="only root can give files away"
 )
-@pytest.mark.parametrize("name", ["state", "state/demo", "state/demo/signing-keys.json", "link"])
+@pytest.mark.parametrize(
+    "name", ["state", "state/demo", "state/demo/signing-keys.json", "link"]
+)
 def test_what_belongs_to_another_user_is_refused(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

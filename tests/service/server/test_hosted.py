@@ -72,7 +72,9 @@ def written(path: Path, text: str = "") -> Path:
 
 # One state folder, several configurations.
 
-LINUX = pytest.mark.skipif(sys.platform != "linux", reason="XDG_DATA_HOME is read on Linux only")
+LINUX = pytest.mark.skipif(
+    sys.platform != "linux", reason="XDG_DATA_HOME is read on Linux only"
+)
 
 
 @LINUX
@@ -100,7 +102,9 @@ def test_a_second_configuration_with_the_same_folder_is_warned_of(
         written(config, f"state = {advice[1]}\n")
         start(config)
         with built(config) as service:
-            assert str(service.folder) == found[2], "the accounts are the same as before"
+            assert str(service.folder) == found[2], (
+                "the accounts are the same as before"
+            )
     assert "state folder" not in caplog.text
     written(one, "state = 'own'\n")
     written(two)
@@ -111,7 +115,8 @@ def test_a_second_configuration_with_the_same_folder_is_warned_of(
 
 @LINUX
 @pytest.mark.parametrize(
-    "how", ["moved", "removed", "linked", "relative", "named by the environment", "broken"]
+    "how",
+    ["moved", "removed", "linked", "relative", "named by the environment", "broken"],
 )
 def test_the_same_configuration_is_not_taken_for_another(
     one: Path,
@@ -133,7 +138,9 @@ def test_the_same_configuration_is_not_taken_for_another(
         monkeypatch.chdir(one.parent.parent)
         two = one.relative_to(one.parent.parent)
     elif how == "named by the environment":
-        monkeypatch.setenv("FUNCS_STATE_DIR", str(one.parent.parent / "data/jupyter_funcs/service"))
+        monkeypatch.setenv(
+            "FUNCS_STATE_DIR", str(one.parent.parent / "data/jupyter_funcs/service")
+        )
     else:
         one.write_text("organisation = ")
     start(two)
@@ -160,7 +167,10 @@ def test_services_that_run_at_once_with_one_folder_are_warned_of(
             state_folder.warn_of_others(tmp_path, first)
             assert not caplog.text
             state_folder.warn_of_others(tmp_path, second)
-            assert f"Another service is running with the state folder {tmp_path}" in caplog.text
+            assert (
+                f"Another service is running with the state folder {tmp_path}"
+                in caplog.text
+            )
         caplog.clear()
         state_folder.warn_of_others(tmp_path, third)
         assert "Another service" in caplog.text
@@ -192,7 +202,8 @@ def test_what_is_published_is_recorded_when_it_changes(
 ) -> None:
     """FAULTS.md 140: with its asset, its file and a hash of it, once for each change."""
     config = written(
-        home / "service.toml", "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n"
+        home / "service.toml",
+        "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n",
     )
     (home / "own").mkdir()
     file = home / "own" / "mine.py"
@@ -232,14 +243,17 @@ def test_what_is_published_is_recorded_when_it_changes(
 def test_what_a_function_says_of_its_file_is_not_believed(home: Path) -> None:
     """FAULTS.md 140: a pipe would keep the service from starting."""
     config = written(
-        home / "service.toml", "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n"
+        home / "service.toml",
+        "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n",
     )
     (home / "own").mkdir()
     os.mkfifo(home / "pipe")
     lies = f"object.__setattr__(get_one, 'place', '{home}/pipe, line 1')"
     (home / "own" / "mine.py").write_text(f"{FUNCTIONS}\n{lies}\n")
     with built(config) as service:
-        [record] = service.grants.audit.find(None, "publish", None, None, None, limit=10)
+        [record] = service.grants.audit.find(
+            None, "publish", None, None, None, limit=10
+        )
     assert record.detail == f"Own: {home}/pipe, SHA-256 unknown"
 
 
@@ -247,7 +261,8 @@ def test_what_a_function_says_of_its_file_is_not_believed(home: Path) -> None:
 def test_a_run_in_a_worker_is_recorded_with_its_rows(home: Path) -> None:
     """FAULTS.md 140."""
     config = written(
-        home / "service.toml", "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n"
+        home / "service.toml",
+        "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n",
     )
     (home / "own").mkdir()
     (home / "own" / "mine.py").write_text(
@@ -259,19 +274,34 @@ def test_a_run_in_a_worker_is_recorded_with_its_rows(home: Path) -> None:
         service.grants.add_asset("Own", organisation="Acme", is_shared=True)
         wire = in_process(
             service.app,
-            Auth(state_folder.open_keys(service.folder), service.grants).issue("ann", 1),
+            Auth(state_folder.open_keys(service.folder), service.grants).issue(
+                "ann", 1
+            ),
         )
         assert wire.call("Get One").json()["error"] is None
         service.grants.audit.close()
         [record] = service.grants.audit.find(None, "run", None, None, None, limit=10)
-    assert (record.user, record.target, record.outcome, record.rows) == ("ann", "Get One", "ok", 3)
+    assert (record.user, record.target, record.outcome, record.rows) == (
+        "ann",
+        "Get One",
+        "ok",
+        3,
+    )
 
 
-def test_a_start_is_recorded_and_the_bounds_are_those_of_the_configuration(home: Path) -> None:
+def test_a_start_is_recorded_and_the_bounds_are_those_of_the_configuration(
+    home: Path,
+) -> None:
     """FAULTS.md 140."""
-    config = written(home / "service.toml", "state = 'state'\n[audit]\ndays = 7\nrows = 500\n")
+    config = written(
+        home / "service.toml", "state = 'state'\n[audit]\ndays = 7\nrows = 500\n"
+    )
     with built(config) as service:
         audit = service.grants.audit
         [record] = audit.find(None, "serve", None, None, None, limit=10)
-    assert (record.target, record.address, record.outcome) == (str(config), "shell", "ok")
+    assert (record.target, record.address, record.outcome) == (
+        str(config),
+        "shell",
+        "ok",
+    )
     assert (audit.days, audit.rows) == (7, 500)

@@ -67,12 +67,16 @@ class Restarted:
         add = ("--organisation", "Team", *self.options)
         command(self.environment, "admin", "assets", "add", "Naps", "--shared", *add)
         command(self.environment, "admin", "users", "add", "ann", *self.options)
-        token = command(self.environment, "token", "--user", "ann", "--hours", "8", *self.options)
+        token = command(
+            self.environment, "token", "--user", "ann", "--hours", "8", *self.options
+        )
         self.token = token.strip()
         self.served: Served | None = None
 
     def start(self) -> None:
-        self.served = Served(self.environment, ("--port", str(self.port), *self.options))
+        self.served = Served(
+            self.environment, ("--port", str(self.port), *self.options)
+        )
         self.served.says("FUNCS_TOKEN")
 
     def end(self, how: int = signal.SIGKILL) -> None:
@@ -107,7 +111,9 @@ def service(tmp_path: Path) -> Iterator[Restarted]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_a_run_outlives_the_service_if_it_changes_nothing(service: Restarted, how: int) -> None:
+def test_a_run_outlives_the_service_if_it_changes_nothing(
+    service: Restarted, how: int
+) -> None:
     funcs = service.connect()
     job = funcs.nap.with_options(keep=True).submit(seconds=15, n=7)
     other = funcs.change.with_options(keep=True).submit(seconds=15)
@@ -115,7 +121,8 @@ def test_a_run_outlives_the_service_if_it_changes_nothing(service: Restarted, ho
     runs = f"{service.url}/api/runs"
     assert becomes(
         lambda: (
-            {run["state"] for run in httpx.get(runs, **keeps).json()["runs"]} == {"running"}
+            {run["state"] for run in httpx.get(runs, **keeps).json()["runs"]}
+            == {"running"}
             and len(httpx.get(runs, **keeps).json()["runs"]) == 2
         )
     )
@@ -130,10 +137,14 @@ def test_a_run_outlives_the_service_if_it_changes_nothing(service: Restarted, ho
 
 def test_runs_that_wait_are_started_by_the_next_service(service: Restarted) -> None:
     service.end()
-    service.config.write_text(f"[server]\nruns_a_user = 2\n{service.config.read_text()}")
+    service.config.write_text(
+        f"[server]\nruns_a_user = 2\n{service.config.read_text()}"
+    )
     service.start()
     funcs = service.connect()
-    jobs = [funcs.change.with_options(keep=True).submit(seconds=0.2, n=n) for n in range(20)]
+    jobs = [
+        funcs.change.with_options(keep=True).submit(seconds=0.2, n=n) for n in range(20)
+    ]
     assert becomes(lambda: len(_starts(service, "Change")) == len(jobs))
     service.end()
     service.start()
@@ -232,7 +243,9 @@ def nginx(tmp_path: Path, service: Restarted) -> Iterator[Callable[[int], str]]:
             config = tmp_path / "nginx.conf"
             facts = {"folder": tmp_path, "port": port, "upstream": service.port}
             config.write_text(NGINX.format(**facts, seconds=seconds))
-            proxy = subprocess.Popen([program, "-c", config, "-e", tmp_path / "error.log"])
+            proxy = subprocess.Popen(
+                [program, "-c", config, "-e", tmp_path / "error.log"]
+            )
             ends.callback(proxy.wait, 30)
             ends.callback(proxy.terminate)
             url = f"http://127.0.0.1:{port}"
@@ -257,7 +270,9 @@ def test_a_long_run_comes_through_a_proxy(
     job = funcs.change.submit(seconds=14, n=3)
     assert job.result(120)["n"].tolist() == [3]
     with contextlib.closing(sqlite3.connect(service.database)) as database:
-        [[state, starts]] = database.execute("SELECT state, starts FROM kept_runs").fetchall()
+        [[state, starts]] = database.execute(
+            "SELECT state, starts FROM kept_runs"
+        ).fetchall()
     assert (state, starts) == ("done", 1)
 
 

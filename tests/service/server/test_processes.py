@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 if not Path("/proc/self/stat").exists():
-    pytest.skip("the children of a process are read from /proc", allow_module_level=True)
+    pytest.skip(
+        "the children of a process are read from /proc", allow_module_level=True
+    )
 
 CONFIGURATION = """
 organisation = "Acme"
@@ -93,14 +95,20 @@ def of_each(service: Served, ask: Callable[[], Any]) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_two_processes_serve_one_port_and_one_that_is_killed_is_replaced(tmp_path: Path) -> None:
+def test_two_processes_serve_one_port_and_one_that_is_killed_is_replaced(
+    tmp_path: Path,
+) -> None:
     """A signal ends all of them, once they have ended their runs."""
     with started(tmp_path, "--processes", "2") as service:
-        token = command(with_state(tmp_path), "token", "--user", "analyst", "--hours", "1")
+        token = command(
+            with_state(tmp_path), "token", "--user", "analyst", "--hours", "1"
+        )
 
         def run() -> int:
             url = service.address + RUN
-            return httpx.post(url, json=PANELS, headers=bearer(token), timeout=60).status_code
+            return httpx.post(
+                url, json=PANELS, headers=bearer(token), timeout=60
+            ).status_code
 
         assert of_each(service, run) == [200, 200]
         assert service.said.count("Serving 7 functions") == 1
@@ -113,7 +121,9 @@ def test_two_processes_serve_one_port_and_one_that_is_killed_is_replaced(tmp_pat
         assert becomes(lambda: service.said.count("Process 0") == 1)
         third = max(children(service.process.pid))
         assert service.end() == 0
-        assert becomes(lambda: not any(Path(f"/proc/{it}").exists() for it in (second, third)))
+        assert becomes(
+            lambda: not any(Path(f"/proc/{it}").exists() for it in (second, third))
+        )
 
 
 @pytest.mark.slow
@@ -122,7 +132,9 @@ def test_the_processes_end_with_the_one_that_started_them(tmp_path: Path) -> Non
         processes = children(service.process.pid)
         service.process.kill()
         service.process.wait()
-        assert becomes(lambda: not any(Path(f"/proc/{it}").exists() for it in processes))
+        assert becomes(
+            lambda: not any(Path(f"/proc/{it}").exists() for it in processes)
+        )
 
 
 @pytest.mark.slow
@@ -143,7 +155,9 @@ def test_a_service_that_can_not_start_says_so_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_accounts_files_and_kept_runs_are_the_same_in_each_process(tmp_path: Path) -> None:
+def test_accounts_files_and_kept_runs_are_the_same_in_each_process(
+    tmp_path: Path,
+) -> None:
     """What is changed by a command or in a file is seen by all, and so is a run that one of them has done."""
     config, environment = tmp_path / "service.toml", with_state(tmp_path)
     config.write_text(CONFIGURATION.format(server=""), encoding="utf-8")
@@ -152,7 +166,10 @@ def test_accounts_files_and_kept_runs_are_the_same_in_each_process(tmp_path: Pat
     own.write_text(PUBLISHED.format(name="first"))
     admin = ("--config", str(config))
     with started(tmp_path, "--config", str(config), "--reload") as service:
-        for words in (("assets", "add", "Panel data", "--shared"), ("users", "add", "ann")):
+        for words in (
+            ("assets", "add", "Panel data", "--shared"),
+            ("users", "add", "ann"),
+        ):
             command(environment, "admin", *words, *admin)
         token = command(environment, "token", "--user", "ann", "--hours", "1", *admin)
         client = {"headers": bearer(token), "timeout": 60}
@@ -166,11 +183,15 @@ def test_accounts_files_and_kept_runs_are_the_same_in_each_process(tmp_path: Pat
         assert one == other
         assert "First" in one
         own.write_text(PUBLISHED.format(name="second"))
-        assert becomes(lambda: all("Second" in each for each in of_each(service, names)))
+        assert becomes(
+            lambda: all("Second" in each for each in of_each(service, names))
+        )
 
         runs = service.address + "/api/runs"
         with alone(service, 0):
-            begun = httpx.post(runs, json={**PANELS, "key": "a-key-of-the-test"}, **client)  # type: ignore[arg-type]
+            begun = httpx.post(
+                runs, json={**PANELS, "key": "a-key-of-the-test"}, **client
+            )  # type: ignore[arg-type]
             assert begun.status_code == 202, begun.text
             at = f"{runs}/{begun.json()['id']}"
             assert httpx.get(f"{at}?wait=20", **client).json()["state"] == "done"  # type: ignore[arg-type]
@@ -179,12 +200,16 @@ def test_accounts_files_and_kept_runs_are_the_same_in_each_process(tmp_path: Pat
         assert looks[0]["error"] is None
 
         command(environment, "admin", "users", "disable", "ann", *admin)
-        refused_by = of_each(service, lambda: httpx.post(service.address + LIST, **client))  # type: ignore[arg-type]
+        refused_by = of_each(
+            service, lambda: httpx.post(service.address + LIST, **client)
+        )  # type: ignore[arg-type]
         assert [reply.status_code for reply in refused_by] == [401, 401]
 
 
 @pytest.mark.slow
-def test_all_processes_together_check_as_many_wrong_passwords_as_one_would(tmp_path: Path) -> None:
+def test_all_processes_together_check_as_many_wrong_passwords_as_one_would(
+    tmp_path: Path,
+) -> None:
     with started(tmp_path, "--processes", "2") as service:
         wrong = {"email": "analyst@demo.example", "password": "wrong"}
 
@@ -215,16 +240,27 @@ def test_limits_are_shared_among_the_processes(
     service = hosted.build(read, config)
     with contextlib.closing(service.ends):
         limits = service.runs._limits
-        assert (limits.concurrent_runs, limits.runs_a_user, limits.run_seconds) == (5, 2, 60)
-        assert (limits.wrong_logins_per_name, limits.wrong_logins_per_address) == (5, 15)
+        assert (limits.concurrent_runs, limits.runs_a_user, limits.run_seconds) == (
+            5,
+            2,
+            60,
+        )
+        assert (limits.wrong_logins_per_name, limits.wrong_logins_per_address) == (
+            5,
+            15,
+        )
     _, engine = hosted._built_in(read, is_demo=False)
     with contextlib.closing(engine), engine.cursor() as cursor:
         assert sandbox.memory_limit(cursor) == pytest.approx(5e8, rel=0.001)
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "65", "two"])
-def test_a_number_of_processes_that_makes_no_sense_is_refused(tmp_path: Path, number: str) -> None:
-    code, _, said = in_this_process(with_state(tmp_path), "serve", f"--processes={number}")
+def test_a_number_of_processes_that_makes_no_sense_is_refused(
+    tmp_path: Path, number: str
+) -> None:
+    code, _, said = in_this_process(
+        with_state(tmp_path), "serve", f"--processes={number}"
+    )
     assert code
     assert "is not a number of processes: use a number from 1 to 64" in said
 

@@ -90,7 +90,10 @@ class Served:
 
     def says(self, pattern: str) -> re.Match[str]:
         """Wait for a pattern in the output."""
-        becomes(lambda: bool(re.search(pattern, self.said)) or not self._reader.is_alive(), 120)
+        becomes(
+            lambda: bool(re.search(pattern, self.said)) or not self._reader.is_alive(),
+            120,
+        )
         found = re.search(pattern, self.said)
         assert found, self.said
         return found
@@ -143,10 +146,16 @@ def command(environment: dict[str, str], *arguments: str) -> str:
     return out
 
 
-def in_this_process(environment: dict[str, str], *arguments: str) -> tuple[int, str, str]:
+def in_this_process(
+    environment: dict[str, str], *arguments: str
+) -> tuple[int, str, str]:
     """Run a command of `jupyter funcs`; return its exit code, output and errors."""
     out, errors = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(errors):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(out),
+        redirect_stderr(errors),
+    ):
         patch.setenv("FUNCS_STATE_DIR", environment["FUNCS_STATE_DIR"])
         code = main([*arguments])
     return code, out.getvalue(), errors.getvalue()
@@ -164,7 +173,12 @@ def refused(environment: dict[str, str], *arguments: str) -> str:
 def refused_by_a_process(environment: dict[str, str], *arguments: str) -> str:
     command = [sys.executable, "-m", "jupyter_funcs.cli.main", "serve", *arguments]
     done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=60, check=False
+        command,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     return said_of(done.returncode, done.stdout, done.stderr)
 
@@ -189,7 +203,13 @@ def test_it_serves_the_demo_and_says_how_to_use_it(
     script = "\n".join([*exports, "jupyter funcs list --format csv"])
     environment |= {"PATH": f"{bin_folder}:{environment['PATH']}"}
     done = subprocess.run(
-        script, shell=True, env=environment, capture_output=True, text=True, timeout=60, check=True
+        script,
+        shell=True,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     assert len(done.stdout.splitlines()) == 8
     health = get(f"{service.address}/healthz")
@@ -234,7 +254,10 @@ def test_a_signal_ends_it_with_0(serve: Callable[..., Served], how: int) -> None
 
 @pytest.mark.slow
 def test_many_signals_leave_no_folder(
-    serve: Callable[..., Served], config: str, tmp_path: Path, environment: dict[str, str]
+    serve: Callable[..., Served],
+    config: str,
+    tmp_path: Path,
+    environment: dict[str, str],
 ) -> None:
     """A program that ends another may repeat its signal at any time, also while the folders are removed."""
     folder = tmp_path / "temporary"
@@ -255,7 +278,10 @@ def test_a_port_in_use_is_named_with_the_next_step(environment: dict[str, str]) 
         taken.listen()
         port = str(taken.getsockname()[1])
         said = refused(environment, "--port", port)
-    assert f"Can't listen on port {port} of 127.0.0.1: {os.strerror(errno.EADDRINUSE)}." in said
+    assert (
+        f"Can't listen on port {port} of 127.0.0.1: {os.strerror(errno.EADDRINUSE)}."
+        in said
+    )
     assert "--port" in said.splitlines()[1]
 
 
@@ -271,7 +297,9 @@ def test_what_is_not_a_port_is_refused(environment: dict[str, str], port: str) -
     assert "is not a port" in refused(environment, f"--port={port}")
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "::ffff:0.0.0.0", "10.255.255.1", "8.8.8.8"])
+@pytest.mark.parametrize(
+    "host", ["0.0.0.0", "::", "::ffff:0.0.0.0", "10.255.255.1", "8.8.8.8"]
+)
 def test_a_public_address_is_refused_without_tls_or_a_proxy(
     environment: dict[str, str], host: str
 ) -> None:
@@ -284,10 +312,19 @@ def test_a_public_address_is_refused_without_tls_or_a_proxy(
 UNSERVABLE = [
     (["--host", "no.such.host.invalid"], "is not an address"),
     (["--host", "a b"], "is not an address"),
-    (["--host", "203.0.113.7", "--behind-proxy"], "This machine has no address '203.0.113.7'"),
+    (
+        ["--host", "203.0.113.7", "--behind-proxy"],
+        "This machine has no address '203.0.113.7'",
+    ),
     (["--tls-certificate", "x.pem"], "--tls-key"),
-    (["--tls-certificate", "no.pem", "--tls-key", "no.pem"], "cannot be read: No such file"),
-    (["--tls-certificate", __file__, "--tls-key", __file__], "are not a certificate and its key"),
+    (
+        ["--tls-certificate", "no.pem", "--tls-key", "no.pem"],
+        "cannot be read: No such file",
+    ),
+    (
+        ["--tls-certificate", __file__, "--tls-key", __file__],
+        "are not a certificate and its key",
+    ),
     (["--config", "/no/such/file.toml"], "/no/such/file.toml"),
     (["--reload"], "Use --reload with --config FILE."),
 ]
@@ -304,7 +341,9 @@ def test_what_cannot_be_served_is_refused_before_anything_starts(
     assert says in refused(environment, "--port", "0", *arguments)
 
 
-def test_a_key_with_a_password_or_of_another_certificate_is_refused(tmp_path: Path) -> None:
+def test_a_key_with_a_password_or_of_another_certificate_is_refused(
+    tmp_path: Path,
+) -> None:
     from cryptography.hazmat.primitives import serialization
 
     authority = trustme.CA()
@@ -343,7 +382,9 @@ def test_a_key_with_a_password_or_of_another_certificate_is_refused(tmp_path: Pa
         ("fe80::1", True),
     ],
 )
-def test_only_this_machines_addresses_for_itself_are_not_public(host: str, public: bool) -> None:
+def test_only_this_machines_addresses_for_itself_are_not_public(
+    host: str, public: bool
+) -> None:
     assert process.is_public(host) is public
 
 
@@ -372,12 +413,22 @@ def test_with_tls_it_may_be_public(
     with httpx.Client(
         timeout=60, verify=ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
     ) as client:
-        reply = client.get(address + GET_ALL, headers=bearer(funcs("token", "--user", "analyst")))
+        reply = client.get(
+            address + GET_ALL, headers=bearer(funcs("token", "--user", "analyst"))
+        )
         assert len(reply.json()) == 7
         assert (
-            client.get(address + "/healthz", headers={"Host": "funcs.example"}).status_code == 200
+            client.get(
+                address + "/healthz", headers={"Host": "funcs.example"}
+            ).status_code
+            == 200
         )
-        assert client.get(address + "/healthz", headers={"Host": "evil.example"}).status_code == 403
+        assert (
+            client.get(
+                address + "/healthz", headers={"Host": "evil.example"}
+            ).status_code
+            == 403
+        )
         with pytest.raises(httpx.HTTPError):
             get(address.replace("https", "http") + "/healthz")
         assert service.end() == 0  # although the client's connection is open
@@ -387,19 +438,33 @@ def test_with_tls_it_may_be_public(
 def test_behind_a_proxy_it_may_be_public_and_knows_the_proxys_name(
     serve: Callable[..., Served],
 ) -> None:
-    service = serve("--host", "0.0.0.0", "--behind-proxy", "--allowed-host", "funcs.example")
+    service = serve(
+        "--host", "0.0.0.0", "--behind-proxy", "--allowed-host", "funcs.example"
+    )
     port = urlsplit(service.address).port
     assert (
-        get(f"http://127.0.0.1:{port}/healthz", headers={"Host": "funcs.example"}).status_code
+        get(
+            f"http://127.0.0.1:{port}/healthz", headers={"Host": "funcs.example"}
+        ).status_code
         == 200
     )
-    assert get(f"http://127.0.0.1:{port}/healthz", headers={"Host": "10.0.0.1"}).status_code == 403
+    assert (
+        get(
+            f"http://127.0.0.1:{port}/healthz", headers={"Host": "10.0.0.1"}
+        ).status_code
+        == 403
+    )
 
 
 @pytest.mark.slow
-def test_without_a_host_name_the_operator_is_warned(serve: Callable[..., Served]) -> None:
+def test_without_a_host_name_the_operator_is_warned(
+    serve: Callable[..., Served],
+) -> None:
     assert "--allowed-host" in serve("--behind-proxy").said
-    assert "--allowed-host" not in serve("--behind-proxy", "--allowed-host", "funcs.example").said
+    assert (
+        "--allowed-host"
+        not in serve("--behind-proxy", "--allowed-host", "funcs.example").said
+    )
     assert "--allowed-host" not in serve().said
 
 
@@ -450,7 +515,10 @@ BEGINNINGS = {
 @pytest.mark.slow
 def test_slow_senders_are_disconnected(publish: Callable[..., Wire]) -> None:
     """FAULTS.md 120, slowloris: the limit is for the whole, not for each byte."""
-    with served(publish().app, http=Impatient) as address, contextlib.ExitStack() as ends:
+    with (
+        served(publish().app, http=Impatient) as address,
+        contextlib.ExitStack() as ends,
+    ):
         began = time.monotonic()
         left = {name: ends.enter_context(talk(address)) for name in BEGINNINGS}
         for name, connection in left.items():
@@ -466,7 +534,9 @@ def test_slow_senders_are_disconnected(publish: Callable[..., Wire]) -> None:
         assert get(f"{address}/healthz").status_code == 200
 
 
-def test_between_two_requests_a_connection_may_rest(publish: Callable[..., Wire]) -> None:
+def test_between_two_requests_a_connection_may_rest(
+    publish: Callable[..., Wire],
+) -> None:
     """The time for a request begins with its first byte."""
     Few.made.clear()
     with (
@@ -484,10 +554,15 @@ def test_between_two_requests_a_connection_may_rest(publish: Callable[..., Wire]
         assert becomes(lambda: Few.made[0]._deadline is not None)
 
 
-def test_connections_are_limited_and_the_others_get_503(publish: Callable[..., Wire]) -> None:
+def test_connections_are_limited_and_the_others_get_503(
+    publish: Callable[..., Wire],
+) -> None:
     """Once they are closed, others are served again."""
     Few.made.clear()
-    with served(publish().app, http=Few) as address, contextlib.ExitStack() as open_ones:
+    with (
+        served(publish().app, http=Few) as address,
+        contextlib.ExitStack() as open_ones,
+    ):
         for _ in range(Few.most):
             open_ones.enter_context(talk(address))
         assert becomes(lambda: len(Few.made) == Few.most)
@@ -528,7 +603,9 @@ def test_one_address_leaves_connections_to_the_others(
         transport = httpx.HTTPTransport(local_address="127.0.0.2", verify=context)
         with httpx.Client(transport=transport, timeout=60) as other:
             assert other.get(url).status_code == 200
-        assert becomes(lambda: sum(is_closed_within(each, 0.01) for each in connections) >= 20)
+        assert becomes(
+            lambda: sum(is_closed_within(each, 0.01) for each in connections) >= 20
+        )
         idle.close()
         with httpx.Client(verify=context, timeout=60) as client:
             assert becomes(lambda: _status(client, url) == 200)
@@ -566,9 +643,14 @@ SPACES = b" " * 40_000
     ("begin", "repeated", "end"),
     [
         pytest.param(b"Content-Length: 0\r\nX:", b" ", b"\0\r\n\r\n", id="white space"),
-        pytest.param(b"Content-Length: 0\r\nX:", b"\r\n ", b"\0\r\n\r\n", id="folded lines"),
         pytest.param(
-            b"Transfer-Encoding: chunked\r\n\r\n0\r\nX:", b" ", b"\0\r\n\r\n", id="a trailer"
+            b"Content-Length: 0\r\nX:", b"\r\n ", b"\0\r\n\r\n", id="folded lines"
+        ),
+        pytest.param(
+            b"Transfer-Encoding: chunked\r\n\r\n0\r\nX:",
+            b" ",
+            b"\0\r\n\r\n",
+            id="a trailer",
         ),
         pytest.param(b"Content-Length: 0\r\n", b"X: y\r\n", b"\r\n", id="many headers"),
     ],
@@ -582,7 +664,9 @@ def test_a_malformed_request_is_refused_in_linear_time(
         def send(length: int) -> None:
             with talk(address) as connection:
                 head = f"POST {LOGIN} HTTP/1.1\r\nHost: localhost\r\n".encode()
-                connection.sendall(head + begin + repeated * (length // len(repeated)) + end)
+                connection.sendall(
+                    head + begin + repeated * (length // len(repeated)) + end
+                )
                 assert connection.recv(100).startswith(b"HTTP/1.1 4")
 
         assert_linear(send, 2**13, clock=time.process_time)
@@ -595,7 +679,10 @@ def test_requests_that_are_made_to_take_long_hold_nobody_up(
     """FAULTS.md 133: a number of 1 MB and its like; the service answers others meanwhile, and ends when told to."""
     service = serve()
     headers = bearer(funcs("token", "--user", "analyst"))
-    number = {"FunctionName": "Get Panel Daily", "Args": {"PoPLookback": "1" * 1_000_000}}
+    number = {
+        "FunctionName": "Get Panel Daily",
+        "Args": {"PoPLookback": "1" * 1_000_000},
+    }
     numbers = f'{{"a": [{", ".join(["1" * 4000] * 200)}]}}'
     lists = f'{{"a": [{", ".join(["[]"] * 200_000)}]}}'
     marks = {"email": "guest", "password": "a" + "\u0315\u0300" * 80_000}
@@ -632,7 +719,9 @@ def test_requests_that_are_made_to_take_long_hold_nobody_up(
         while any(attacker.is_alive() for attacker in attackers):
             assert client.get("/healthz").status_code == 200
     with talk(service.address) as connection:
-        connection.sendall(raw_run(headers["Authorization"].split()[1], "half of it", length=1000))
+        connection.sendall(
+            raw_run(headers["Authorization"].split()[1], "half of it", length=1000)
+        )
         time.sleep(0.2)
         assert service.end() == 0
     assert [set(each) - {429} for each in statuses] == [{422}, {400}, {401}, {400}]
@@ -788,7 +877,10 @@ def run_in_background(
 
 @pytest.mark.slow
 def test_a_teams_functions_are_served_and_those_that_nobody_has_are_named(
-    serve: Callable[..., Served], config: str, ann: dict[str, str], funcs: Callable[..., str]
+    serve: Callable[..., Served],
+    config: str,
+    ann: dict[str, str],
+    funcs: Callable[..., str],
 ) -> None:
     service = serve("--config", config)
     assert "4 functions" in service.said
@@ -809,10 +901,15 @@ def test_it_serves_again_when_a_published_file_or_the_configuration_changes(
     serve: Callable[..., Served], config: str, ann: dict[str, str], tmp_path: Path
 ) -> None:
     """With --reload: a run in progress ends first, and what can't be read leaves the functions from before."""
-    service, file = serve("--config", config, "--reload"), tmp_path / "published" / "team.py"
+    service, file = (
+        serve("--config", config, "--reload"),
+        tmp_path / "published" / "team.py",
+    )
 
     def names() -> list[str]:
-        return [each["name"] for each in get(service.address + GET_ALL, headers=ann).json()]
+        return [
+            each["name"] for each in get(service.address + GET_ALL, headers=ann).json()
+        ]
 
     reply = run_in_background(service.address, ann, "Nap", seconds="6")
     service.says("napping")
@@ -820,9 +917,13 @@ def test_it_serves_again_when_a_published_file_or_the_configuration_changes(
     service.says("Reloaded: serving 4 functions of Team")
     assert names() == ["Nap", "Sleep", "Succeed"]
     file.write_text("\ndef f(:")
-    service.says("team.py, line 2: SyntaxError.*The functions from before are still served")
+    service.says(
+        "team.py, line 2: SyntaxError.*The functions from before are still served"
+    )
     Path(config).write_text("organisation = 7")
-    service.says(r"service.toml, line 1, organisation: must be .*The functions from before")
+    service.says(
+        r"service.toml, line 1, organisation: must be .*The functions from before"
+    )
     assert names() == ["Nap", "Sleep", "Succeed"]
     assert json.loads(reply.result(60).json()["body"]) == [{"rested": True}]
     file.write_text(PUBLISHED.replace('"Other data"', '"Team data"'))
@@ -863,7 +964,9 @@ def test_a_second_signal_does_not_wait_and_the_caller_gets_a_message(
 ) -> None:
     """The service of this test would wait for an hour."""
     file = Path(config)
-    file.write_text(file.read_text().replace("[server]", "[server]\nstop_seconds = 3600"))
+    file.write_text(
+        file.read_text().replace("[server]", "[server]\nstop_seconds = 3600")
+    )
     service = serve("--config", config)
     reply = run_in_background(service.address, ann, name, seconds="3600")
     service.says("napping|sleeping")
@@ -938,7 +1041,9 @@ def test_the_bounds_are_those_of_the_configuration(
     assert listing.headers["access-control-allow-origin"] == "https://app.example"
     # Its process was ended, although it ignores cancellation.
     assert becomes(
-        lambda: post(service.address + RUN, headers=headers, json=nap).status_code == 200
+        lambda: (
+            post(service.address + RUN, headers=headers, json=nap).status_code == 200
+        )
     )
 
 
@@ -970,7 +1075,10 @@ def test_hanging_up_cancels_the_run(
 
 @pytest.mark.slow
 def test_a_kill_in_the_middle_of_a_run_loses_no_account(
-    serve: Callable[..., Served], config: str, ann: dict[str, str], funcs: Callable[..., str]
+    serve: Callable[..., Served],
+    config: str,
+    ann: dict[str, str],
+    funcs: Callable[..., str],
 ) -> None:
     """FAULTS.md 118."""
     service = serve("--config", config)
@@ -987,7 +1095,10 @@ def test_a_kill_in_the_middle_of_a_run_loses_no_account(
 
 @pytest.mark.slow
 def test_the_log_of_the_process_is_json_and_holds_nothing_that_a_caller_typed(
-    serve: Callable[..., Served], config: str, ann: dict[str, str], funcs: Callable[..., str]
+    serve: Callable[..., Served],
+    config: str,
+    ann: dict[str, str],
+    funcs: Callable[..., str],
 ) -> None:
     service = serve("--config", config)
     canary, key = (
@@ -1012,11 +1123,17 @@ def test_the_log_of_the_process_is_json_and_holds_nothing_that_a_caller_typed(
     assert service.end() == 0
     begins = service.said.index('"$(jupyter')
     records = [json.loads(line) for line in service.said[begins:].splitlines()[1:]]
-    assert {record["path"] for record in records if "path" in record} == {RUN, "?", LOGIN}
+    assert {record["path"] for record in records if "path" in record} == {
+        RUN,
+        "?",
+        LOGIN,
+    }
     traces = [record["event"] for record in records if record["level"] == "error"]
     assert len(traces) == 1
     assert "ValueError: cannot use '[…]'" in traces[0]
-    assert {record["request_id"] for record in records if "Fail" in record["event"]} == {"fails"}
+    assert {
+        record["request_id"] for record in records if "Fail" in record["event"]
+    } == {"fails"}
     for secret in (
         canary,
         key,
@@ -1081,7 +1198,9 @@ def test_a_teams_own_data_are_served(
     )
     rows = json.loads(reply.json()["body"])
     assert len(rows) == 400
-    client = jf.connect(service.address, token=headers["Authorization"].removeprefix("Bearer "))
+    client = jf.connect(
+        service.address, token=headers["Authorization"].removeprefix("Bearer ")
+    )
     assert not client.get_panel_daily(**args).attrs["funcs"]["synthetic"]
     assert not client.synthetic
     assert {row["Spend"] for row in rows} == {1.5}

@@ -65,7 +65,9 @@ def test_the_listing_is_a_bare_array(wire: Wire) -> None:
     ]
 
 
-def test_every_parameter_declares_a_schema_that_its_default_and_options_satisfy(wire: Wire) -> None:
+def test_every_parameter_declares_a_schema_that_its_default_and_options_satisfy(
+    wire: Wire,
+) -> None:
     """Whatever a description states as options, bounds, default or format is in the schema."""
     for param in (each for one in wire.post(LIST).json() for each in one["params"]):
         schema, text = param["schema"], param["description"]
@@ -133,12 +135,17 @@ def test_a_listing_is_compressed_for_those_who_ask_for_it(
         accepted: wire.post(LIST, headers={"Accept-Encoding": accepted})
         for accepted in ("gzip", "identity", "br, gzip;q=0")
     }
-    sizes = {accepted: int(reply.headers["content-length"]) for accepted, reply in asked.items()}
+    sizes = {
+        accepted: int(reply.headers["content-length"])
+        for accepted, reply in asked.items()
+    }
     assert sizes["gzip"] <= 250_000
     assert sizes["identity"] == sizes["br, gzip;q=0"] > 3_000_000
     texts = {reply.text for reply in asked.values()}
     assert len(texts) == 1
-    assert {reply.headers["etag"] for reply in asked.values()} == {asked["gzip"].headers["etag"]}
+    assert {reply.headers["etag"] for reply in asked.values()} == {
+        asked["gzip"].headers["etag"]
+    }
 
 
 def test_a_run_answers_records_as_the_text_of_a_json_document(wire: Wire) -> None:
@@ -163,7 +170,9 @@ def test_a_run_answers_records_as_the_text_of_a_json_document(wire: Wire) -> Non
         pytest.param({"FunctionName": "Get Panels", "Args": None}, id="null arguments"),
     ],
 )
-def test_unknown_fields_and_absent_arguments_are_taken(wire: Wire, body: dict[str, Any]) -> None:
+def test_unknown_fields_and_absent_arguments_are_taken(
+    wire: Wire, body: dict[str, Any]
+) -> None:
     assert wire.post(RUN, json=body).json()["error"] is None
 
 
@@ -172,13 +181,18 @@ def test_dates_leave_as_iso_text(service: Wire) -> None:
     assert [row["Date"] for row in rows[:2]] == ["2020-10-01", "2021-01-01"]
 
 
-@pytest.mark.parametrize(("method", "path"), [("POST", LIST), ("POST", RUN), ("GET", GET_ALL)])
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", LIST), ("POST", RUN), ("GET", GET_ALL)]
+)
 @pytest.mark.parametrize("token", [None, "forged", "a.b.c"])
 def test_without_a_valid_token_every_address_answers_the_same_401(
     wire: Wire, method: str, path: str, token: str | None
 ) -> None:
     reply = wire.request(
-        method, path, token=token, content=b"not even JSON" if method == "POST" else None
+        method,
+        path,
+        token=token,
+        content=b"not even JSON" if method == "POST" else None,
     )
     assert_refused(reply, 401)
     assert reply.headers["www-authenticate"] == "Bearer"
@@ -196,13 +210,18 @@ def test_health_needs_no_token(wire: Wire) -> None:
     ids=row_id,
 )
 def test_an_unknown_function_is_404_in_json(wire: Wire, name: str) -> None:
-    document = assert_refused(wire.post(RUN, json={"FunctionName": name, "Args": {}}), 404)
+    document = assert_refused(
+        wire.post(RUN, json={"FunctionName": name, "Args": {}}), 404
+    )
     assert "No function '" in document["error"]
     assert len(document["error"]) < 300
 
 
 def test_an_unknown_function_is_answered_with_the_nearest(service: Wire) -> None:
-    assert "Did you mean 'Get Panel Daily'?" in service.call("Get Panel Dayly").json()["error"]
+    assert (
+        "Did you mean 'Get Panel Daily'?"
+        in service.call("Get Panel Dayly").json()["error"]
+    )
 
 
 def test_an_unknown_path_is_404_in_plain_text(wire: Wire) -> None:
@@ -226,10 +245,14 @@ def test_an_unknown_path_is_404_in_plain_text(wire: Wire) -> None:
             id="repeated key",
         ),
         pytest.param(
-            b'{"FunctionName": "a", "Args": {"x": 1, "x": 2}}', "twice", id="repeated argument"
+            b'{"FunctionName": "a", "Args": {"x": 1, "x": 2}}',
+            "twice",
+            id="repeated argument",
         ),
         pytest.param(
-            b'{"FunctionName": "a", "Args": {"x": 1e999}}', "not JSON", id="beyond floats"
+            b'{"FunctionName": "a", "Args": {"x": 1e999}}',
+            "not JSON",
+            id="beyond floats",
         ),
         pytest.param(b'{"a": ' + b"9" * 5000 + b"}", "not JSON", id="beyond integers"),
         pytest.param(b"\xff\xfe{\x00}\x00", "not JSON", id="UTF-16"),
@@ -242,16 +265,23 @@ def test_an_unknown_path_is_404_in_plain_text(wire: Wire) -> None:
         pytest.param(b"{}", "FunctionName", id="no name"),
         pytest.param(b'{"FunctionName": 7}', "FunctionName", id="name is a number"),
         pytest.param(
-            b'{"FunctionName": "Get Panels", "Args": []}', "Args", id="arguments are an array"
+            b'{"FunctionName": "Get Panels", "Args": []}',
+            "Args",
+            id="arguments are an array",
         ),
         pytest.param(
-            b'{"FunctionName": "Get Panels", "Args": "x"}', "Args", id="arguments are text"
+            b'{"FunctionName": "Get Panels", "Args": "x"}',
+            "Args",
+            id="arguments are text",
         ),
     ],
 )
 def test_a_body_that_is_not_a_run_is_400(wire: Wire, content: bytes, says: str) -> None:
     """FAULTS.md 111."""
-    assert says in assert_refused(wire.post(RUN, content=content, headers=JSON), 400)["error"]
+    assert (
+        says
+        in assert_refused(wire.post(RUN, content=content, headers=JSON), 400)["error"]
+    )
 
 
 @pytest.mark.fault(133)
@@ -260,7 +290,10 @@ def test_a_body_of_a_great_many_lists_is_refused_before_they_are_made(
     wire: Wire, each: str
 ) -> None:
     reply = wire.post(
-        LOGIN, token=None, content=f'{{"a": [{",".join([each] * 20_000)}]}}', headers=JSON
+        LOGIN,
+        token=None,
+        content=f'{{"a": [{",".join([each] * 20_000)}]}}',
+        headers=JSON,
     )
     assert "brackets" in assert_refused(reply, 400)["error"]
     assert wire.call("Get Panels", {"x": ["y"] * 50_000}).status_code == 422
@@ -269,7 +302,10 @@ def test_a_body_of_a_great_many_lists_is_refused_before_they_are_made(
 def test_a_body_over_the_limit_is_413(wire: Wire) -> None:
     """FAULTS.md 111."""
     padding = " " * (BODY_LIMIT - len(json.dumps(PANELS)))
-    assert wire.post(RUN, content=json.dumps(PANELS) + padding, headers=JSON).status_code == 200
+    assert (
+        wire.post(RUN, content=json.dumps(PANELS) + padding, headers=JSON).status_code
+        == 200
+    )
     reply = wire.post(RUN, content=json.dumps(PANELS) + padding + " ", headers=JSON)
     assert str(BODY_LIMIT) in assert_refused(reply, 413)["error"]
 
@@ -281,16 +317,23 @@ def test_a_body_over_the_limit_is_413(wire: Wire) -> None:
 )
 @pytest.mark.parametrize("path", [LIST, RUN])
 def test_another_content_type_is_415(wire: Wire, path: str, content_type: str) -> None:
-    reply = wire.post(path, content=json.dumps(PANELS), headers={"Content-Type": content_type})
+    reply = wire.post(
+        path, content=json.dumps(PANELS), headers={"Content-Type": content_type}
+    )
     assert "application/json" in assert_refused(reply, 415)["error"]
 
 
-@pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "Application/JSON"])
+@pytest.mark.parametrize(
+    "content_type", ["application/json; charset=utf-8", "Application/JSON"]
+)
 def test_json_may_be_spelt_with_parameters_and_in_any_case(
     service: Wire, content_type: str
 ) -> None:
     headers = {"Content-Type": content_type}
-    assert service.post(RUN, content=json.dumps(PANELS), headers=headers).status_code == 200
+    assert (
+        service.post(RUN, content=json.dumps(PANELS), headers=headers).status_code
+        == 200
+    )
 
 
 def test_wrong_arguments_are_422_and_all_named_at_once(wire: Wire) -> None:
@@ -305,9 +348,17 @@ def test_wrong_arguments_are_422_and_all_named_at_once(wire: Wire) -> None:
     }
     document = assert_refused(wire.call("Get Panel Daily", args), 422)
     said = document["arguments"]
-    assert {key: len(texts) for key, texts in said.items()} == dict.fromkeys(args, 1) | {"Brand": 2}
-    assert "Did you mean 'Demo Card Panel'? Use function 'Get Panels'" in said["PanelName"][0]
-    assert "Did you mean 'NVRA US EQUITY'? Use function 'Get Universe'" in said["Symbol"][0]
+    assert {key: len(texts) for key, texts in said.items()} == dict.fromkeys(
+        args, 1
+    ) | {"Brand": 2}
+    assert (
+        "Did you mean 'Demo Card Panel'? Use function 'Get Panels'"
+        in said["PanelName"][0]
+    )
+    assert (
+        "Did you mean 'NVRA US EQUITY'? Use function 'Get Universe'"
+        in said["Symbol"][0]
+    )
     assert "Did you mean 'Nuvarelle'?" in said["Brand"][0]
     assert "'maybe'. Options are 'Yes', 'No'." in said["PoPGrowth"][0]
     assert "'abc'" in said["PoPLookback"][0]
@@ -343,7 +394,9 @@ MISSING = [
 
 
 @pytest.mark.parametrize(
-    ("name", "args", "key"), MISSING, ids=[f"{name} without {key}" for name, _, key in MISSING]
+    ("name", "args", "key"),
+    MISSING,
+    ids=[f"{name} without {key}" for name, _, key in MISSING],
 )
 def test_a_missing_argument_is_named_with_what_it_takes(
     service: Wire, name: str, args: dict[str, Any], key: str
@@ -356,17 +409,23 @@ def test_a_missing_argument_is_named_with_what_it_takes(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_hang")
-def test_a_hundred_thousand_wrong_values_are_refused_with_a_few_texts(service: Wire) -> None:
+def test_a_hundred_thousand_wrong_values_are_refused_with_a_few_texts(
+    service: Wire,
+) -> None:
     """Each is checked once, and only the few in the message get a suggestion; otherwise this takes hours."""
     said = service.errors(
-        "Get Panel Daily", PanelName="Demo Card Panel", Brand=[f"b{n}" for n in range(100_000)]
+        "Get Panel Daily",
+        PanelName="Demo Card Panel",
+        Brand=[f"b{n}" for n in range(100_000)],
     )
     assert len(said["Brand"]) == 11
     many = service.errors("Get Panels", **{f"a{n}": "" for n in range(50_000)})
     assert len(many) == 20
 
 
-def test_a_slow_function_does_not_block_the_others(publish: Callable[..., Wire]) -> None:
+def test_a_slow_function_does_not_block_the_others(
+    publish: Callable[..., Wire],
+) -> None:
     wait = threading.Event()
     wire = publish(published("Slow", lambda: wait.wait(60)), published("Quick", list))
 
@@ -401,7 +460,9 @@ METHODS = [
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "allowed"), METHODS, ids=[f"{method} {path}" for method, path, _ in METHODS]
+    ("method", "path", "allowed"),
+    METHODS,
+    ids=[f"{method} {path}" for method, path, _ in METHODS],
 )
 def test_another_method_is_405_and_the_answer_says_which_there_are(
     wire: Wire, method: str, path: str, allowed: set[str]
@@ -422,7 +483,9 @@ def test_head_is_get_without_its_body(wire: Wire, path: str) -> None:
     assert whole.content
 
 
-def test_each_user_lists_and_runs_the_functions_of_their_assets(demo_wire: Wire) -> None:
+def test_each_user_lists_and_runs_the_functions_of_their_assets(
+    demo_wire: Wire,
+) -> None:
     guest = demo_wire.auth.issue("guest", 1)
     names = {
         user: {each["name"] for each in demo_wire.post(LIST, token=token).json()}
@@ -438,7 +501,9 @@ def test_each_user_lists_and_runs_the_functions_of_their_assets(demo_wire: Wire)
     assert_refused(demo_wire.post(RUN, json=report, token=guest), 404)
 
 
-@pytest.mark.parametrize("args", [{}, {"report_id": "RPT-101"}, {"nonsense": 1}], ids=row_id)
+@pytest.mark.parametrize(
+    "args", [{}, {"report_id": "RPT-101"}, {"nonsense": 1}], ids=row_id
+)
 def test_another_users_function_is_the_same_404_as_one_that_does_not_exist(
     demo_wire: Wire, args: dict[str, Any]
 ) -> None:
@@ -464,14 +529,19 @@ def test_what_an_operator_changes_shows_in_the_next_request(demo_wire: Wire) -> 
     demo_wire.grants.grant("guest", "Demo reports")
     assert len(demo_wire.post(LIST, token=guest).json()) == before + 1
     demo_wire.grants.revoke("guest", is_disabled=True)
-    assert demo_wire.post(LIST, token=guest).content == demo_wire.post(LIST, token=None).content
+    assert (
+        demo_wire.post(LIST, token=guest).content
+        == demo_wire.post(LIST, token=None).content
+    )
 
 
 def test_an_api_key_takes_the_place_of_a_token(demo_wire: Wire) -> None:
     key = demo_wire.grants.add_key("guest")
     reply = demo_wire.post(LIST, token=None, headers={"X-Api-Key": key})
     assert len(reply.json()) == 6
-    assert_refused(demo_wire.post(LIST, token=None, headers={"X-Api-Key": key + "x"}), 401)
+    assert_refused(
+        demo_wire.post(LIST, token=None, headers={"X-Api-Key": key + "x"}), 401
+    )
     # A token of one user with the key of another is refused.
     assert_refused(demo_wire.post(LIST, headers={"X-Api-Key": key}), 401)
 
@@ -496,7 +566,9 @@ ACCEPTED = {
 }
 
 
-@pytest.mark.parametrize(("accept", "is_arrow"), ACCEPTED.items(), ids=map(row_id, ACCEPTED))
+@pytest.mark.parametrize(
+    ("accept", "is_arrow"), ACCEPTED.items(), ids=map(row_id, ACCEPTED)
+)
 def test_the_form_of_a_result_is_the_one_that_accept_prefers(
     service: Wire, accept: str | None, is_arrow: bool
 ) -> None:
@@ -514,7 +586,9 @@ def test_an_arrow_stream_holds_what_the_records_say(wire: Wire) -> None:
         "Dimensions": ["Region"],
     }
     reply = wire.post(
-        RUN, json={"FunctionName": "Get Panel Daily", "Args": args}, headers={"Accept": ARROW}
+        RUN,
+        json={"FunctionName": "Get Panel Daily", "Args": args},
+        headers={"Accept": ARROW},
     )
     assert reply.status_code == 200
     table = pa.ipc.open_stream(reply.content).read_all()
@@ -524,9 +598,13 @@ def test_an_arrow_stream_holds_what_the_records_say(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize(
-    "result", [7, "text", None, 1.5, date(2025, 1, 2), [{"x": 1}, {"x": "no one type"}]], ids=row_id
+    "result",
+    [7, "text", None, 1.5, date(2025, 1, 2), [{"x": 1}, {"x": "no one type"}]],
+    ids=row_id,
 )
-def test_what_is_not_a_table_stays_json(publish: Callable[..., Wire], result: Any) -> None:
+def test_what_is_not_a_table_stays_json(
+    publish: Callable[..., Wire], result: Any
+) -> None:
     reply = publish(published("F", lambda: result)).post(
         RUN, json={"FunctionName": "F"}, headers={"Accept": ARROW}
     )
@@ -537,7 +615,9 @@ def test_what_is_not_a_table_stays_json(publish: Callable[..., Wire], result: An
 
 def test_a_failure_stays_json_where_arrow_is_preferred(service: Wire) -> None:
     headers = {"Accept": ARROW}
-    assert_refused(service.post(RUN, json={"FunctionName": "Get KPIs"}, headers=headers), 422)
+    assert_refused(
+        service.post(RUN, json={"FunctionName": "Get KPIs"}, headers=headers), 422
+    )
     assert_refused(service.post(RUN, json={"FunctionName": "?"}, headers=headers), 404)
 
 
@@ -578,7 +658,8 @@ def test_a_query_over_the_memory_limit_is_500_with_a_message_and_the_service_kee
     engine = DuckDBEngine(companies.reference(), demo.cards, memory_limit="100MB")
     wire = serving(
         Registry(
-            [function(asset="a", name="Greedy")(greedy), published("Quick", list)], author="t"
+            [function(asset="a", name="Greedy")(greedy), published("Quick", list)],
+            author="t",
         ),
         engine,
     )
@@ -614,7 +695,9 @@ def test_two_hundred_at_once_get_exact_answers(publish: Callable[..., Wire]) -> 
 
     async def all_at_once(address: str) -> list[httpx.Response]:
         bounds = httpx.Limits(max_connections=None)
-        async with httpx.AsyncClient(base_url=address, timeout=60, limits=bounds) as client:
+        async with httpx.AsyncClient(
+            base_url=address, timeout=60, limits=bounds
+        ) as client:
             headers = {"Authorization": f"Bearer {wire.token}"}
 
             async def send(number: int) -> httpx.Response:
@@ -670,7 +753,9 @@ def test_a_published_function_runs_each_time(publish: Callable[..., Wire]) -> No
 
 def test_another_process_takes_a_grant_and_a_token_back_at_once(tmp_path: Path) -> None:
     """What was read of a token and its grants is forgotten with the next change, whoever makes it."""
-    grants, elsewhere = (Grants(tmp_path / "accounts.db", seed=demo.add_accounts) for _ in range(2))
+    grants, elsewhere = (
+        Grants(tmp_path / "accounts.db", seed=demo.add_accounts) for _ in range(2)
+    )
     registry, engine = (
         Registry(demo.published(), author="d"),
         DuckDBEngine(companies.reference(), demo.cards),
@@ -688,7 +773,11 @@ def test_another_process_takes_a_grant_and_a_token_back_at_once(tmp_path: Path) 
     elsewhere.grant("analyst", asset)
     assert wire.call("Get Panels").status_code == 200
     elsewhere.revoke("analyst")
-    assert wire.call("Get Panels").status_code == wire.post(LIST, json={}).status_code == 401
+    assert (
+        wire.call("Get Panels").status_code
+        == wire.post(LIST, json={}).status_code
+        == 401
+    )
     for each in (grants, elsewhere):
         each.close()
 
@@ -724,7 +813,10 @@ WITH_HEADER = [
         {"count": 7, "weights": [0.5, 0.5, 0.25], "flag": False},
         "(7, 'x', [0.5, 0.5, 0.25], False, None, 'all')",
     ),
-    ({"count": "7", "label": " a ", "limits": {"a": 1}}, "(7, ' a ', None, True, {'a': 1}, 'all')"),
+    (
+        {"count": "7", "label": " a ", "limits": {"a": 1}},
+        "(7, ' a ', None, True, {'a': 1}, 'all')",
+    ),
     ({}, DEFAULTS),
 ]
 
@@ -753,7 +845,9 @@ def test_without_the_header_null_and_empty_values_leave_arguments_out(
     wire = publish(function(asset="a", name="Told")(told))
     sent = {**EMPTY, "limits": ""}
     assert json.loads(wire.call("Told", sent).json()["body"]) == DEFAULTS
-    weights = json.loads(wire.call("Told", {"weights": ["0.5", "0.5", "0.25"]}).json()["body"])
+    weights = json.loads(
+        wire.call("Told", {"weights": ["0.5", "0.5", "0.25"]}).json()["body"]
+    )
     assert weights == "(5, 'x', [0.5, 0.5, 0.25], True, None, 'all')"
 
 
@@ -765,12 +859,18 @@ def test_a_reply_from_memory_is_for_arguments_sent_the_same_way(service: Wire) -
     }
     assert service.post(RUN, json=run).status_code == 200
     reply = service.post(RUN, json=run, headers={"Funcs-Args": "json"})
-    assert reply.json()["arguments"] == {"PoPGrowth": ["PoPGrowth must be text, not null."]}
+    assert reply.json()["arguments"] == {
+        "PoPGrowth": ["PoPGrowth must be text, not null."]
+    }
 
 
-def test_a_header_tells_of_infinite_numbers_that_are_null(publish: Callable[..., Wire]) -> None:
+def test_a_header_tells_of_infinite_numbers_that_are_null(
+    publish: Callable[..., Wire],
+) -> None:
     """The body has the shape of the first wire."""
-    reply = publish(published("Ratios", lambda: [{"a": math.inf}, {"a": 1.5}])).call("Ratios")
+    reply = publish(published("Ratios", lambda: [{"a": math.inf}, {"a": 1.5}])).call(
+        "Ratios"
+    )
     assert (
         reply.headers["funcs-warning"]
         == "The result has 1 infinite number, which JSON doesn't have (read as null)."

@@ -71,8 +71,13 @@ def grants(path: Path) -> Iterator[Grants]:
 def serving(grants: Grants, **limits: Any) -> Wire:
     own = [function(asset="a")(each) for each in (lists, fails, naps)]
     registry = Registry([*demo.published("a", None), *own], author="t")
-    engine, hosts = DuckDBEngine(companies.reference(), demo.cards), Hosts(behind_proxy=True)
-    return serving_to("ann", grants, registry, engine, limits=Limits(**limits), hosts=hosts)
+    engine, hosts = (
+        DuckDBEngine(companies.reference(), demo.cards),
+        Hosts(behind_proxy=True),
+    )
+    return serving_to(
+        "ann", grants, registry, engine, limits=Limits(**limits), hosts=hosts
+    )
 
 
 @pytest.fixture
@@ -84,7 +89,9 @@ def wire(grants: Grants) -> Wire:
 def recorded(grants: Grants, action: str, count: int = 1) -> list[AuditRecord]:
     """Return the records of an action as soon as there are so many."""
     assert becomes(
-        lambda: len(grants.audit.find(None, action, None, None, None, limit=1000)) >= count
+        lambda: (
+            len(grants.audit.find(None, action, None, None, None, limit=1000)) >= count
+        )
     )
     found = grants.audit.find(None, action, None, None, None, limit=1000)
     assert len(found) == count
@@ -94,10 +101,14 @@ def recorded(grants: Grants, action: str, count: int = 1) -> list[AuditRecord]:
 # What is recorded.
 
 
-def test_a_run_is_recorded_with_its_user_time_address_outcome_and_duration(wire: Wire) -> None:
+def test_a_run_is_recorded_with_its_user_time_address_outcome_and_duration(
+    wire: Wire,
+) -> None:
     """FAULTS.md 140."""
     before = utc(datetime.now(UTC))
-    wire.post(RUN, json={"FunctionName": "Lists"}, headers={"X-Forwarded-For": "192.0.2.7"})
+    wire.post(
+        RUN, json={"FunctionName": "Lists"}, headers={"X-Forwarded-For": "192.0.2.7"}
+    )
     [record] = recorded(wire.grants, "run")
     assert before < record.time < utc(datetime.now(UTC))
     assert datetime.fromisoformat(record.time).tzinfo == UTC
@@ -107,7 +118,9 @@ def test_a_run_is_recorded_with_its_user_time_address_outcome_and_duration(wire:
     assert record.rows == 3
 
 
-@pytest.mark.parametrize("accept", ["application/json", "application/vnd.apache.arrow.stream"])
+@pytest.mark.parametrize(
+    "accept", ["application/json", "application/vnd.apache.arrow.stream"]
+)
 @pytest.mark.parametrize(
     ("name", "args", "rows"),
     [("Lists", {}, 3), ("Get Panels", {}, 2), ("Naps", {"seconds": "0"}, None)],
@@ -117,7 +130,9 @@ def test_the_rows_of_a_result_are_counted(
     wire: Wire, accept: str, name: str, args: dict[str, str], rows: int | None
 ) -> None:
     """FAULTS.md 140: of records, a query and a scalar, in either form."""
-    wire.post(RUN, json={"FunctionName": name, "Args": args}, headers={"Accept": accept})
+    wire.post(
+        RUN, json={"FunctionName": name, "Args": args}, headers={"Accept": accept}
+    )
     [record] = recorded(wire.grants, "run")
     assert (record.target, record.outcome, record.rows) == (name, "ok", rows)
 
@@ -126,7 +141,11 @@ def test_the_rows_of_a_result_are_counted(
     ("body", "target", "detail", "outcome"),
     [
         pytest.param(
-            {"FunctionName": "Fails", "Args": {"text": TYPED}}, "Fails", None, "failed", id="failed"
+            {"FunctionName": "Fails", "Args": {"text": TYPED}},
+            "Fails",
+            None,
+            "failed",
+            id="failed",
         ),
         pytest.param(
             {"FunctionName": "Fails", "Args": {TYPED: TYPED}},
@@ -135,12 +154,20 @@ def test_the_rows_of_a_result_are_counted(
             "refused",
             id="wrong arguments",
         ),
-        pytest.param({"FunctionName": TYPED}, None, "404", "refused", id="an unknown function"),
-        pytest.param({"FunctionName": 1, TYPED: TYPED}, None, "400", "refused", id="no run"),
+        pytest.param(
+            {"FunctionName": TYPED}, None, "404", "refused", id="an unknown function"
+        ),
+        pytest.param(
+            {"FunctionName": 1, TYPED: TYPED}, None, "400", "refused", id="no run"
+        ),
     ],
 )
 def test_a_run_without_a_result_is_recorded_with_its_status(
-    wire: Wire, body: dict[str, Any], target: str | None, detail: str | None, outcome: str
+    wire: Wire,
+    body: dict[str, Any],
+    target: str | None,
+    detail: str | None,
+    outcome: str,
 ) -> None:
     """FAULTS.md 140."""
     wire.post(RUN, json=body)
@@ -209,12 +236,21 @@ def test_a_login_is_recorded_and_its_name_only_if_it_is_an_accounts(
 
 
 @pytest.mark.parametrize("end", ["revoke", "disable", "remove"])
-def test_a_token_that_is_used_after_it_was_revoked_is_recorded(wire: Wire, end: str) -> None:
+def test_a_token_that_is_used_after_it_was_revoked_is_recorded(
+    wire: Wire, end: str
+) -> None:
     """FAULTS.md 140: and so is what revoked it."""
     CHANGES[f"users {end}"](wire.grants)
     assert wire.call("Lists").status_code == 401
     [record] = recorded(wire.grants, "token use")
-    assert record[1:7] == ("ann", "token use", "revoked token", "401", "127.0.0.1", "refused")
+    assert record[1:7] == (
+        "ann",
+        "token use",
+        "revoked token",
+        "401",
+        "127.0.0.1",
+        "refused",
+    )
     [change] = recorded(wire.grants, f"users {end}")
     assert (change.target, change.address, change.outcome) == ("ann", "shell", "ok")
 
@@ -225,12 +261,18 @@ UNKNOWN = (None, "unknown token or key")
 @pytest.mark.parametrize(
     ("headers", "about"),
     [
-        pytest.param(lambda wire: bearer(expired(wire)), ("ann", "expired token"), id="expired"),
-        pytest.param(lambda wire: bearer(foreign(wire)), UNKNOWN, id="signed elsewhere"),
+        pytest.param(
+            lambda wire: bearer(expired(wire)), ("ann", "expired token"), id="expired"
+        ),
+        pytest.param(
+            lambda wire: bearer(foreign(wire)), UNKNOWN, id="signed elsewhere"
+        ),
         pytest.param(lambda wire: bearer(wire.token[:-2]), UNKNOWN, id="cut"),
         pytest.param(lambda _: bearer(TYPED), UNKNOWN, id="garbage"),
         pytest.param(
-            lambda wire: {"X-Api-Key": wire.grants.add_key("ann") + "x"}, UNKNOWN, id="wrong key"
+            lambda wire: {"X-Api-Key": wire.grants.add_key("ann") + "x"},
+            UNKNOWN,
+            id="wrong key",
         ),
         pytest.param(
             lambda wire: bearer(wire.token) | {"X-Api-Key": "jf_1_x"},
@@ -241,11 +283,18 @@ UNKNOWN = (None, "unknown token or key")
     ],
 )
 def test_what_is_refused_is_recorded_with_its_user_only_if_the_service_signed_it(
-    wire: Wire, headers: Callable[[Wire], dict[str, str]], about: tuple[str | None, str] | None
+    wire: Wire,
+    headers: Callable[[Wire], dict[str, str]],
+    about: tuple[str | None, str] | None,
 ) -> None:
     """FAULTS.md 140: whoever calls without credentials, such as a scanner, isn't."""
     sent = headers(wire) | {"X-Forwarded-For": "192.0.2.7"}
-    assert wire.post(RUN, token=None, json={"FunctionName": TYPED}, headers=sent).status_code == 401
+    assert (
+        wire.post(
+            RUN, token=None, json={"FunctionName": TYPED}, headers=sent
+        ).status_code
+        == 401
+    )
     wire.grants.audit.close()
     records = [
         record[1:7]
@@ -253,7 +302,9 @@ def test_what_is_refused_is_recorded_with_its_user_only_if_the_service_signed_it
         if record.address != "shell"
     ]
     assert records == (
-        [(about[0], "token use", about[1], "401", "192.0.2.7", "refused")] if about else []
+        [(about[0], "token use", about[1], "401", "192.0.2.7", "refused")]
+        if about
+        else []
     )
 
 
@@ -296,9 +347,13 @@ def test_a_flood_of_refusals_is_one_record_a_minute_for_each_account_and_network
         for each in networks:
             for name in ("ann", "bob"):
                 given = {"email": name, "password": TYPED}
-                over_http.post(LOGIN, token=None, json=given, headers={"X-Forwarded-For": each})
+                over_http.post(
+                    LOGIN, token=None, json=given, headers={"X-Forwarded-For": each}
+                )
             for token in (expired(wire), foreign(wire)):
-                over_http.post(RUN, token=token, json={}, headers={"X-Forwarded-For": each})
+                over_http.post(
+                    RUN, token=token, json={}, headers={"X-Forwarded-For": each}
+                )
         details = [record.detail for record in recorded(grants, "login", 12)]
         uses = recorded(grants, "token use", 6)
         assert (details.count("401"), details.count("429")) == (6, 6)
@@ -329,19 +384,35 @@ def test_a_minute_later_a_refusal_is_recorded_again(
     recorded(wire.grants, "token use", 6)
 
 
-def test_no_secret_and_nothing_that_a_caller_typed_is_in_the_files(wire: Wire, path: Path) -> None:
+def test_no_secret_and_nothing_that_a_caller_typed_is_in_the_files(
+    wire: Wire, path: Path
+) -> None:
     """FAULTS.md 140: in none of the files of the database."""
     key = wire.grants.add_key("ann", label="nightly")
-    for name, args in ((TYPED, {}), ("Fails", {"text": TYPED}), ("Lists", {TYPED: TYPED})):
+    for name, args in (
+        (TYPED, {}),
+        ("Fails", {"text": TYPED}),
+        ("Lists", {TYPED: TYPED}),
+    ):
         wire.post(
-            RUN, token=None, json={"FunctionName": name, "Args": args}, headers={"X-Api-Key": key}
+            RUN,
+            token=None,
+            json={"FunctionName": name, "Args": args},
+            headers={"X-Api-Key": key},
         )
     wire.call("Lists")
-    for name, password in ((TYPED, TYPED), ("ann", TYPED), ("ann", PASSWORD), (PASSWORD, "ann")):
+    for name, password in (
+        (TYPED, TYPED),
+        ("ann", TYPED),
+        ("ann", PASSWORD),
+        (PASSWORD, "ann"),
+    ):
         wire.post(LOGIN, token=None, json={"email": name, "password": password})
     wire.grants.revoke("ann")
     wire.post(
-        RUN, json={"FunctionName": TYPED}, headers={"User-Agent": TYPED, "X-Request-Id": TYPED}
+        RUN,
+        json={"FunctionName": TYPED},
+        headers={"User-Agent": TYPED, "X-Request-Id": TYPED},
     )
     recorded(wire.grants, "login", 4)
     recorded(wire.grants, "token use")
@@ -385,7 +456,9 @@ def test_what_waits_is_bounded_and_to_record_waits_for_nothing(grants: Grants) -
     """FAULTS.md 140: nothing can be written meanwhile."""
     with grants._database.change():
         for number in range(20_000):
-            grants.audit.record("run", "ann", f"function {number}", None, "127.0.0.1", "ok", 0.1, 1)
+            grants.audit.record(
+                "run", "ann", f"function {number}", None, "127.0.0.1", "ok", 0.1, 1
+            )
     grants.audit.close()
     found = grants.audit.find(None, "run", None, None, None, limit=100_000)
     assert 10_000 <= len(found) <= 10_001
@@ -411,7 +484,9 @@ def test_accounts_in_memory_record_no_runs() -> None:
     assert grants.audit.find(None, "run", None, None, None, limit=10) == []
 
 
-def test_old_records_are_removed_and_a_flood_of_one_kind_displaces_no_other(grants: Grants) -> None:
+def test_old_records_are_removed_and_a_flood_of_one_kind_displaces_no_other(
+    grants: Grants,
+) -> None:
     """FAULTS.md 140: by age, except for what the next start compares with, and by number."""
     old = utc(datetime.now(UTC) - timedelta(days=91))
     grants.audit.served("service.toml")
@@ -454,7 +529,9 @@ CHANGES: dict[str, Callable[[Grants], Any]] = {
 
 
 @pytest.mark.parametrize("action", CHANGES)
-def test_a_change_and_its_record_are_one_transaction(grants: Grants, action: str) -> None:
+def test_a_change_and_its_record_are_one_transaction(
+    grants: Grants, action: str
+) -> None:
     """FAULTS.md 140: a change that can't be recorded isn't made."""
     grants.add_user("bob", organisation="t")
     grants.grant("bob", "a")
@@ -502,10 +579,14 @@ def test_after_kill_9_there_is_a_record_of_each_change_and_no_other(path: Path) 
     grants = Grants(path)
     added = [
         record.target
-        for record in grants.audit.find(None, "users add", None, None, None, limit=10_000)
+        for record in grants.audit.find(
+            None, "users add", None, None, None, limit=10_000
+        )
     ]
     assert len(added) > 20
-    assert sorted(filter(None, added)) == sorted(account.name for account in grants.users())
+    assert sorted(filter(None, added)) == sorted(
+        account.name for account in grants.users()
+    )
     assert grants._database.read("PRAGMA integrity_check") == [("ok",)]
     grants.close()
 

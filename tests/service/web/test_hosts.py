@@ -57,7 +57,9 @@ def test_foreign_hosts_and_origins_are_403(
 ) -> None:
     """FAULTS.md 120: such as DNS rebinding, where a page's own domain resolves to this machine."""
     wire = publish(
-        hosts=Hosts(names=["funcs.example", "10.1.2.3"], origins=["https://app.example"])
+        hosts=Hosts(
+            names=["funcs.example", "10.1.2.3"], origins=["https://app.example"]
+        )
     )
     headers = {"Host": host} | ({} if origin is None else {"Origin": origin})
     reply = wire.request("GET", "/healthz", token=None, headers=headers)
@@ -76,5 +78,11 @@ def test_pages_elsewhere_may_read_answers_only_where_the_operator_says_so(
     with_origin = publish(hosts=Hosts(origins=["https://app.example"]))
     reply = with_origin.request("OPTIONS", RUN, token=None, headers=asks)
     assert (reply.status_code, reply.headers[allowed]) == (200, "https://app.example")
-    assert allowed in with_origin.post(LIST, headers={"Origin": "https://app.example"}).headers
-    assert allowed not in publish().post(LIST, headers={"Origin": "http://localhost:3000"}).headers
+    assert (
+        allowed
+        in with_origin.post(LIST, headers={"Origin": "https://app.example"}).headers
+    )
+    assert (
+        allowed
+        not in publish().post(LIST, headers={"Origin": "http://localhost:3000"}).headers
+    )

@@ -19,7 +19,11 @@ from jupyter_funcs.service.accounts.kept_records import KeptLimits, KeptRecords
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
+from jupyter_funcs.service.publishing.registry import (
+    PublishedFunction,
+    Registry,
+    function,
+)
 from jupyter_funcs.service.web.app import create_app
 from jupyter_funcs.service.web.runs import Limits
 from tests.service.conftest import RUN, becomes, published, served
@@ -35,7 +39,9 @@ ARROW = "application/vnd.apache.arrow.stream"
 class Kept:
     """A service that keeps runs, over HTTP; `t` calls."""
 
-    def __init__(self, folder: Path, *functions: PublishedFunction, **limits: Any) -> None:
+    def __init__(
+        self, folder: Path, *functions: PublishedFunction, **limits: Any
+    ) -> None:
         self.folder = folder / "runs"
         self.grants = Grants(folder / "accounts.sqlite", self._seed)
         self.records = self.grants.kept_records(folder / "runs", KeptLimits(**limits))
@@ -44,7 +50,12 @@ class Kept:
         registry = Registry(functions, author="t")
         limits_of_runs = Limits(runs_a_user=2)
         self.app = create_app(
-            registry, auth, self.grants, engine, limits=limits_of_runs, kept=self.records
+            registry,
+            auth,
+            self.grants,
+            engine,
+            limits=limits_of_runs,
+            kept=self.records,
         )
         self.tokens = {name: auth.issue(name, 1) for name in ("t", "u")}
         self.url = ""
@@ -55,8 +66,13 @@ class Kept:
         for name in ("t", "u"):
             grants.add_user(name, organisation="t", email=f"{name}@t.example")
 
-    def ask(self, method: str, path: str, user: str = "t", **options: Any) -> httpx.Response:
-        headers = {"Authorization": f"Bearer {self.tokens[user]}", **options.pop("headers", {})}
+    def ask(
+        self, method: str, path: str, user: str = "t", **options: Any
+    ) -> httpx.Response:
+        headers = {
+            "Authorization": f"Bearer {self.tokens[user]}",
+            **options.pop("headers", {}),
+        }
         options = {"timeout": 60, **options}
         return httpx.request(method, self.url + path, headers=headers, **options)
 
@@ -67,9 +83,13 @@ class Kept:
     def look(self, key: str, wait: float = 20, user: str = "t") -> Any:
         return self.ask("GET", f"{RUNS}/{key}?wait={wait}", user).json()
 
-    def prefer(self, name: str, key: str, wait: float, **options: Any) -> httpx.Response:
+    def prefer(
+        self, name: str, key: str, wait: float, **options: Any
+    ) -> httpx.Response:
         headers = {"Prefer": f"respond-async, wait={wait}", "Idempotency-Key": key}
-        return self.ask("POST", RUN, json={"FunctionName": name}, headers=headers, **options)
+        return self.ask(
+            "POST", RUN, json={"FunctionName": name}, headers=headers, **options
+        )
 
 
 @pytest.fixture
@@ -228,7 +248,9 @@ def test_a_run_is_cancelled_and_forgotten(keeping: Callable[..., Kept]) -> None:
     kept = keeping(held.published(), QUICK)
     kept.begin("Held", "key-00000001")
     assert held.begun.wait(60)
-    assert kept.ask("POST", f"{RUNS}/key-00000001/cancel").json()["state"] == "cancelled"
+    assert (
+        kept.ask("POST", f"{RUNS}/key-00000001/cancel").json()["state"] == "cancelled"
+    )
     assert kept.ask("GET", f"{RUNS}/key-00000001/result").status_code == 410
     held.go.set()
     kept.begin("Quick", "key-00000002")
@@ -277,12 +299,17 @@ def test_a_result_in_arrow_is_fetched_as_json_by_who_asks_for_it(
     kept.begin("Quick", "key-00000001", headers={"Accept": ARROW})
     kept.look("key-00000001")
     result = f"{RUNS}/key-00000001/result"
-    assert kept.ask("GET", result, headers={"Accept": ARROW}).headers["content-type"] == ARROW
+    assert (
+        kept.ask("GET", result, headers={"Accept": ARROW}).headers["content-type"]
+        == ARROW
+    )
     assert kept.ask("GET", result).json()["body"] == '[{"n":1}]'
 
 
 @pytest.mark.slow
-def test_results_that_were_fetched_make_room_and_others_stay(keeping: Callable[..., Kept]) -> None:
+def test_results_that_were_fetched_make_room_and_others_stay(
+    keeping: Callable[..., Kept],
+) -> None:
     long = published("Long", lambda: "x" * 1000)
     kept = keeping(long, size_a_user=2500)
     for number in range(3):
@@ -362,7 +389,9 @@ def test_results_are_kept_for_their_time_whatever_the_clock_does(
         (f"{RUNS}?since=2025-03-04T12:00:00Z", 200),
     ],
 )
-def test_requests_are_checked(keeping: Callable[..., Kept], path: str, status: int) -> None:
+def test_requests_are_checked(
+    keeping: Callable[..., Kept], path: str, status: int
+) -> None:
     kept = keeping(QUICK)
     assert kept.ask("GET", path).status_code == status
     assert kept.begin("Quick", "short").status_code == 400
@@ -387,7 +416,9 @@ def pair(tmp_path: Path) -> Iterator[tuple[Kept, Kept, Held]]:
 
 
 @pytest.mark.slow
-def test_processes_of_a_service_answer_for_each_other(pair: tuple[Kept, Kept, Held]) -> None:
+def test_processes_of_a_service_answer_for_each_other(
+    pair: tuple[Kept, Kept, Held],
+) -> None:
     first, second, held = pair
     first.begin("Held", "key-00000001")
     assert held.begun.wait(60)
@@ -404,7 +435,9 @@ def test_processes_of_a_service_answer_for_each_other(pair: tuple[Kept, Kept, He
 
 @pytest.mark.slow
 @pytest.mark.fault(164)
-def test_the_runs_of_a_process_that_ended_are_taken_over(pair: tuple[Kept, Kept, Held]) -> None:
+def test_the_runs_of_a_process_that_ended_are_taken_over(
+    pair: tuple[Kept, Kept, Held],
+) -> None:
     """What waited waits on; what ran is started again once if it changes nothing, else it is lost."""
     first, second, _ = pair
     expected = {
@@ -418,22 +451,35 @@ def test_the_runs_of_a_process_that_ended_are_taken_over(pair: tuple[Kept, Kept,
         row = first.records.add(1, f"key-0000000{number}", *about, state=state)
         for _ in range(more):
             first.records.begin(row)
-    done = first.records.add(1, "key-00000009", "Held", "{}", "json", 0, None, state="running")
-    unnoted = {"status": 200, "media_type": "application/json", "warning": None, "rows": 1}
+    done = first.records.add(
+        1, "key-00000009", "Held", "{}", "json", 0, None, state="running"
+    )
+    unnoted = {
+        "status": 200,
+        "media_type": "application/json",
+        "warning": None,
+        "rows": 1,
+    }
     with pytest.MonkeyPatch.context() as patch:
         # It ends after the file was written, before the row says so.
         patch.setattr(kept_records, "_END", "nothing")
         with pytest.raises(SetupError):
             first.records.end(done, "done", {**unnoted, "seconds": 1.0}, b"{}")
         # It ends before the file is written that the row tells of.
-        row = first.records.add(1, "key-00000008", "Held", "{}", "json", 0, None, state="running")
+        row = first.records.add(
+            1, "key-00000008", "Held", "{}", "json", 0, None, state="running"
+        )
         patch.setattr(first.records, "_write", None)
         with pytest.raises(TypeError):
             first.records.end(row, "done", {**unnoted, "seconds": 1.0}, b"{}")
-    first.records.add(2, "key-00000007", "Quick", "{}", "json", 0, None, state="waiting")
+    first.records.add(
+        2, "key-00000007", "Quick", "{}", "json", 0, None, state="waiting"
+    )
     first.grants.revoke("u", is_disabled=True)
     first.records.close()
-    states = [second.look(f"key-0000000{number}")["state"] for number in range(len(expected))]
+    states = [
+        second.look(f"key-0000000{number}")["state"] for number in range(len(expected))
+    ]
     assert states == [*expected.values()]
     lost = second.look("key-00000001")
     assert lost["ended"]
@@ -442,13 +488,19 @@ def test_the_runs_of_a_process_that_ended_are_taken_over(pair: tuple[Kept, Kept,
     assert second.ask("GET", f"{RUNS}/key-00000009/result").content == b"{}"
     assert becomes(lambda: second.records.find(2, "key-00000007").state == "cancelled")
     assert second.look("key-00000008")["state"] == "lost"
-    second.grants.kept_records(second.folder, KeptLimits()).close()  # the start of a third one
+    # The start of a third one.
+    second.grants.kept_records(second.folder, KeptLimits()).close()
     assert second.look("key-00000008")["state"] == "lost"
 
 
 def test_rows_and_files_are_brought_in_line_at_the_start(tmp_path: Path) -> None:
     kept = Kept(tmp_path)
-    about = {"status": 200, "media_type": "application/json", "warning": None, "rows": 1}
+    about = {
+        "status": 200,
+        "media_type": "application/json",
+        "warning": None,
+        "rows": 1,
+    }
     for number in range(2):
         what = ("Quick", "{}", "json", 0, None)
         row = kept.records.add(1, f"key-0000000{number}", *what, state="running")
@@ -459,6 +511,8 @@ def test_rows_and_files_are_brought_in_line_at_the_start(tmp_path: Path) -> None
     (kept.folder / "78.part").write_bytes(b"{")
     again = kept.grants.kept_records(kept.folder, KeptLimits())
     assert [run.id for run in again.of_user(1, None, 0)] == ["key-00000001"]
-    assert {path.name for path in kept.folder.iterdir() if path.suffix != ".lock"} == {"2"}
+    assert {path.name for path in kept.folder.iterdir() if path.suffix != ".lock"} == {
+        "2"
+    }
     assert oct((kept.folder / "2").stat().st_mode & 0o777) == "0o600"
     again.close()

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     import httpx
 
 
-def test_a_login_gives_a_token_that_is_accepted_and_when_it_ends(demo_wire: Wire) -> None:
+def test_a_login_gives_a_token_that_is_accepted_and_when_it_ends(
+    demo_wire: Wire,
+) -> None:
     demo_wire.grants.set_password("guest", "correct horse battery")
     reply = demo_wire.post(
         LOGIN, token=None, json={"email": "guest", "password": "correct horse battery"}
@@ -38,17 +40,23 @@ def test_a_login_gives_a_token_that_is_accepted_and_when_it_ends(demo_wire: Wire
     assert reply.headers["cache-control"] == "no-store"
     document = reply.json()
     assert len(demo_wire.post(LIST, token=document["token"]).json()) == 6
-    hours = (datetime.fromisoformat(document["expires"]) - datetime.now(UTC)).total_seconds() / 3600
+    hours = (
+        datetime.fromisoformat(document["expires"]) - datetime.now(UTC)
+    ).total_seconds() / 3600
     assert 7.9 < hours <= 8.1
 
 
 @pytest.mark.parametrize(
     "email", ["guest", "analyst", "nobody", "", "x" * 5000, "a\0b"], ids=row_id
 )
-def test_a_wrong_login_is_401_in_text_whoever_it_is(demo_wire: Wire, email: str) -> None:
+def test_a_wrong_login_is_401_in_text_whoever_it_is(
+    demo_wire: Wire, email: str
+) -> None:
     """SERVICE.md 2: guest has another password, analyst has none, nobody doesn't exist."""
     demo_wire.grants.set_password("guest", "correct horse battery")
-    reply = demo_wire.post(LOGIN, token=None, json={"email": email, "password": "wrong"})
+    reply = demo_wire.post(
+        LOGIN, token=None, json={"email": email, "password": "wrong"}
+    )
     assert reply.status_code == 401
     assert reply.headers["content-type"].startswith("text/plain")
     assert reply.text == "The email or password is wrong."
@@ -56,17 +64,27 @@ def test_a_wrong_login_is_401_in_text_whoever_it_is(demo_wire: Wire, email: str)
 
 @pytest.mark.parametrize(
     "body",
-    [{}, {"email": "a"}, {"email": 1, "password": "b"}, {"email": "a", "password": None}],
+    [
+        {},
+        {"email": "a"},
+        {"email": 1, "password": "b"},
+        {"email": "a", "password": None},
+    ],
     ids=row_id,
 )
-def test_a_login_without_both_texts_is_400(demo_wire: Wire, body: dict[str, Any]) -> None:
+def test_a_login_without_both_texts_is_400(
+    demo_wire: Wire, body: dict[str, Any]
+) -> None:
     assert_refused(demo_wire.post(LOGIN, token=None, json=body), 400)
 
 
 def test_a_login_is_bounded_in_size_and_time(demo_wire: Wire) -> None:
     """FAULTS.md 133: putting combining marks in order takes quadratic time."""
     assert_refused(
-        demo_wire.post(LOGIN, token=None, json={"email": "a", "password": "x" * BODY_LIMIT}), 413
+        demo_wire.post(
+            LOGIN, token=None, json={"email": "a", "password": "x" * BODY_LIMIT}
+        ),
+        413,
     )
     demo_wire.grants.set_password("guest", "a\u0315\u0300" * 200)
     assert (
@@ -82,14 +100,20 @@ def test_a_login_is_bounded_in_size_and_time(demo_wire: Wire) -> None:
         ).status_code
         == 401
     )
-    assert_linear(lambda length: passwords._bytes("a" + marks * length), 2**15, start=100)
+    assert_linear(
+        lambda length: passwords._bytes("a" + marks * length), 2**15, start=100
+    )
 
 
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
-        pytest.param(Limits(wrong_logins_per_name=2), [401, 401, 429, 401], id="one account"),
-        pytest.param(Limits(wrong_logins_per_address=2), [401, 401, 429, 429], id="one address"),
+        pytest.param(
+            Limits(wrong_logins_per_name=2), [401, 401, 429, 401], id="one account"
+        ),
+        pytest.param(
+            Limits(wrong_logins_per_address=2), [401, 401, 429, 429], id="one address"
+        ),
     ],
 )
 def test_guessing_passwords_is_rate_limited(
@@ -98,7 +122,12 @@ def test_guessing_passwords_is_rate_limited(
     """FAULTS.md 139: by name and by email alike."""
     wire = publish(limits=limits)
     wire.grants.set_password("t", "correct horse battery")
-    tries = [("t", "a"), ("T@t.example", "b"), ("t", "correct horse battery"), ("u", "d")]
+    tries = [
+        ("t", "a"),
+        ("T@t.example", "b"),
+        ("t", "correct horse battery"),
+        ("u", "d"),
+    ]
     replies = [
         wire.post(LOGIN, token=None, json={"email": name, "password": given})
         for name, given in tries
@@ -118,7 +147,8 @@ def test_a_name_is_the_same_however_it_is_spelt(
 ) -> None:
     wire = publish(limits=Limits(wrong_logins_per_name=2))
     replies = [
-        wire.post(LOGIN, token=None, json={"email": name, "password": "wrong"}) for name in names
+        wire.post(LOGIN, token=None, json={"email": name, "password": "wrong"})
+        for name in names
     ]
     assert [reply.status_code for reply in replies] == [401, 401, 429, 429]
 
@@ -144,7 +174,9 @@ def test_only_behind_a_proxy_is_the_forwarded_address_used(
 
 def tried(wire: Wire, name: str, password: str, address: str) -> httpx.Response:
     headers = {"X-Forwarded-For": address}
-    return wire.post(LOGIN, token=None, json={"email": name, "password": password}, headers=headers)
+    return wire.post(
+        LOGIN, token=None, json={"email": name, "password": password}, headers=headers
+    )
 
 
 @pytest.mark.slow
@@ -153,7 +185,9 @@ def test_guesses_by_strangers_delay_a_user_and_lock_nobody_out(
 ) -> None:
     """FAULTS.md 139: an IPv6 network of 64 bits counts as one, and the right password from elsewhere works."""
     monkeypatch.setattr(logins, "_DELAY_SECONDS", 0.3)
-    wire = publish(limits=Limits(wrong_logins_per_name=3), hosts=Hosts(behind_proxy=True))
+    wire = publish(
+        limits=Limits(wrong_logins_per_name=3), hosts=Hosts(behind_proxy=True)
+    )
     wire.grants.set_password("t", "correct horse battery")
     strangers = [
         "2001:db8::1",
@@ -179,7 +213,9 @@ def test_one_network_leaves_others_a_place_to_log_in(
     monkeypatch.setattr(logins, "_DELAY_SECONDS", 1)
     wire = publish(limits=Limits(wrong_logins_per_name=1, wrong_logins_per_address=100))
     wire.grants.set_password("t", "correct horse battery")
-    service = Logins(wire.auth, Limits(wrong_logins_per_name=1, wrong_logins_per_address=100))
+    service = Logins(
+        wire.auth, Limits(wrong_logins_per_name=1, wrong_logins_per_address=100)
+    )
 
     async def status(password: str, address: str) -> int:
         try:
@@ -189,7 +225,8 @@ def test_one_network_leaves_others_a_place_to_log_in(
         return 200
 
     async def check() -> list[int]:
-        assert await status("wrong", "192.0.2.9") == 401  # from now on, logins of this account wait
+        # From now on, logins of this account wait.
+        assert await status("wrong", "192.0.2.9") == 401
         many = [status("wrong", f"2001:db8::{at}") for at in range(20)]
         return await asyncio.gather(*many, status("correct horse battery", "192.0.2.1"))
 
@@ -247,7 +284,9 @@ def test_the_address_of_a_caller_is_the_last_that_no_trusted_proxy_has(
     assert hosts.caller(plain, ("10.0.0.1", 1)) == address
     assert hosts.caller(plain, ("192.0.2.7", 1)) == "192.0.2.7"
     assert Hosts().caller(plain, ("10.0.0.1", 1)) == "10.0.0.1"
-    elements = [re.sub(r"[^,]*[^, ][^,]*", r"proto=https;For=\g<0>", each) for each in forwarded]
+    elements = [
+        re.sub(r"[^,]*[^, ][^,]*", r"proto=https;For=\g<0>", each) for each in forwarded
+    ]
     standard = Headers(raw=[(b"forwarded", each.encode()) for each in elements])
     assert hosts.caller(standard, ("10.0.0.1", 1)) == address
 
@@ -263,6 +302,11 @@ def test_the_address_of_a_caller_is_the_last_that_no_trusted_proxy_has(
     ],
     ids=row_id,
 )
-def test_what_a_caller_slips_into_a_header_is_not_their_address(headers: dict[str, str]) -> None:
+def test_what_a_caller_slips_into_a_header_is_not_their_address(
+    headers: dict[str, str],
+) -> None:
     """FAULTS.md 139: then the proxy counts as the caller."""
-    assert Hosts(behind_proxy=True).caller(Headers(headers=headers), ("10.0.0.1", 1)) == "10.0.0.1"
+    assert (
+        Hosts(behind_proxy=True).caller(Headers(headers=headers), ("10.0.0.1", 1))
+        == "10.0.0.1"
+    )

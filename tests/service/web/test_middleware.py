@@ -10,7 +10,16 @@ import pytest
 
 from jupyter_funcs.service.publishing.registry import function
 from tests.examples import row_id
-from tests.service.conftest import GET_ALL, JSON, LIST, LOGIN, RUN, Wire, assert_refused, published
+from tests.service.conftest import (
+    GET_ALL,
+    JSON,
+    LIST,
+    LOGIN,
+    RUN,
+    Wire,
+    assert_refused,
+    published,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,14 +30,18 @@ CANARY = "CanaryValue-7a91c2e4"
 @pytest.mark.parametrize("sane", ["abc-123", "a.b:c_d", "x" * 64], ids=row_id)
 def test_a_sane_request_id_is_kept(wire: Wire, sane: str) -> None:
     assert (
-        wire.request("GET", "/healthz", headers={"X-Request-Id": sane}).headers["x-request-id"]
+        wire.request("GET", "/healthz", headers={"X-Request-Id": sane}).headers[
+            "x-request-id"
+        ]
         == sane
     )
 
 
 @pytest.mark.parametrize("odd", ["", "x" * 65, "a b", "a;b", '"'], ids=row_id)
 def test_another_request_id_is_replaced(wire: Wire, odd: str) -> None:
-    replies = [wire.request("GET", "/healthz", headers={"X-Request-Id": odd}) for _ in range(2)]
+    replies = [
+        wire.request("GET", "/healthz", headers={"X-Request-Id": odd}) for _ in range(2)
+    ]
     ids = {reply.headers["x-request-id"] for reply in replies}
     assert len(ids) == 2
     assert odd not in ids
@@ -39,9 +52,13 @@ def test_a_request_is_one_log_line_that_an_operator_can_use(
 ) -> None:
     wire = publish(published("Quick", list))
     with caplog.at_level(logging.INFO, "jupyter_funcs.service"):
-        reply = wire.post(RUN, json={"FunctionName": "Quick"}, headers={"X-Request-Id": "mine"})
+        reply = wire.post(
+            RUN, json={"FunctionName": "Quick"}, headers={"X-Request-Id": "mine"}
+        )
     [record] = [
-        record for record in caplog.records if record.name.startswith("jupyter_funcs.service")
+        record
+        for record in caplog.records
+        if record.name.startswith("jupyter_funcs.service")
     ]
     said = {
         name: getattr(record, name)
@@ -73,7 +90,9 @@ def test_no_argument_reaches_the_log_when_a_function_fails(
             except KeyError as error:
                 raise ValueError("worse") from error
         if where == "several":
-            group = ExceptionGroup("several", [ValueError(many[0]), OSError(2, "no file", text)])
+            group = ExceptionGroup(
+                "several", [ValueError(many[0]), OSError(2, "no file", text)]
+            )
             raise group
         texts = {
             "argument": text,
@@ -87,7 +106,12 @@ def test_no_argument_reaches_the_log_when_a_function_fails(
         raise error
 
     wire = publish(function(asset="a", name="Fails")(fails))
-    args = {"text": CANARY, "many": ["x" + CANARY, "y"], "number": "48151623", "day": "1987-11-23"}
+    args = {
+        "text": CANARY,
+        "many": ["x" + CANARY, "y"],
+        "number": "48151623",
+        "day": "1987-11-23",
+    }
     with caplog.at_level(logging.DEBUG):
         reply = wire.call("Fails", args)
     assert reply.json()["error"].startswith("Fails failed: ")
@@ -111,7 +135,15 @@ def test_no_answer_may_be_kept_by_a_cache(publish: Callable[..., Wire]) -> None:
         wire.call("Slow"),
         wire.request("GET", GET_ALL, headers={"Host": "elsewhere"}),
     ]
-    assert [reply.status_code for reply in replies] == [200, 200, 404, 405, 200, 404, 403]
+    assert [reply.status_code for reply in replies] == [
+        200,
+        200,
+        404,
+        405,
+        200,
+        404,
+        403,
+    ]
     assert {reply.headers["cache-control"] for reply in replies} == {"no-store"}
 
 
@@ -123,16 +155,23 @@ class _MuteError(Exception):
 @pytest.mark.parametrize(
     ("error", "says"),
     [
-        pytest.param(ZeroDivisionError("no data\nin the second line"), "no data", id="two lines"),
+        pytest.param(
+            ZeroDivisionError("no data\nin the second line"), "no data", id="two lines"
+        ),
         pytest.param(_MuteError(), "_MuteError", id="no words"),
         pytest.param(
-            OSError("no file caf\udce9.csv"), "no file caf?.csv", id="half a surrogate pair"
+            OSError("no file caf\udce9.csv"),
+            "no file caf?.csv",
+            id="half a surrogate pair",
         ),
         pytest.param(ValueError("x" * 50_000), "x" * 2000, id="too many words"),
     ],
 )
 def test_a_function_that_fails_answers_200_with_its_error_and_leaves_its_trace_in_the_log(
-    publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture, error: Exception, says: str
+    publish: Callable[..., Wire],
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    says: str,
 ) -> None:
     def fail() -> None:
         raise error
@@ -150,7 +189,9 @@ def test_a_token_or_key_that_is_sent_twice_is_refused(
     publish: Callable[..., Wire], name: str
 ) -> None:
     wire = publish(published("Quick", list))
-    good = f"Bearer {wire.token}" if name == "Authorization" else wire.grants.add_key("t")
+    good = (
+        f"Bearer {wire.token}" if name == "Authorization" else wire.grants.add_key("t")
+    )
     for values, status in (
         ([good], 200),
         ([good, good], 401),
@@ -179,18 +220,28 @@ def test_neither_tokens_nor_what_a_caller_types_reach_the_log(
         wire.post(RUN, content=CANARY, headers=JSON | {"X-Request-Id": CANARY + " "})
         wire.post(LIST, token=CANARY)
         wire.post(
-            LIST, token=None, headers={"X-Api-Key": key, "Cookie": CANARY, "User-Agent": CANARY}
+            LIST,
+            token=None,
+            headers={"X-Api-Key": key, "Cookie": CANARY, "User-Agent": CANARY},
         )
         wire.post(LIST, headers={"Host": CANARY, "Origin": CANARY})
         for given in ("password", "wrong"):
-            wire.post(LOGIN, token=None, json={"email": "t", "password": f"{CANARY}-{given}"})
+            wire.post(
+                LOGIN, token=None, json={"email": "t", "password": f"{CANARY}-{given}"}
+            )
     said = "\n".join(
         f"{record.getMessage()} {vars(record)}"
         for record in caplog.records
         if record.name[:2] != "ht"
     )
     assert len(said) > 1000
-    for secret in (CANARY, CANARY.replace("-", ""), wire.token, wire.token.split(".")[2], key):
+    for secret in (
+        CANARY,
+        CANARY.replace("-", ""),
+        wire.token,
+        wire.token.split(".")[2],
+        key,
+    ):
         assert secret not in said
 
 
@@ -202,5 +253,7 @@ def test_what_nobody_thought_of_is_500_without_details_and_with_a_trace_in_the_l
     with caplog.at_level(logging.ERROR):
         document = assert_refused(wire.call("Quick"), 500)
     assert caplog.records[0].levelname == "ERROR"
-    assert document["error"].startswith("The service failed. Tell its operator the request id ")
+    assert document["error"].startswith(
+        "The service failed. Tell its operator the request id "
+    )
     assert wire.request("GET", "/healthz").status_code == 200

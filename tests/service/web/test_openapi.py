@@ -43,10 +43,15 @@ def test_every_path_of_the_service_is_documented_with_its_methods(
     )
     records.close()
     there = {
-        (route.path, method) for route in app.routes for method in route.methods if method != "HEAD"
+        (route.path, method)
+        for route in app.routes
+        for method in route.methods
+        if method != "HEAD"
     }
     assert {
-        (path, method.upper()) for path, item in document["paths"].items() for method in item
+        (path, method.upper())
+        for path, item in document["paths"].items()
+        for method in item
     } == there
 
 
@@ -61,14 +66,18 @@ def test_its_schemas_are_schemas_and_whatever_they_refer_to_is_there(
             own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
             return own.union(*(references(each) for each in value.values()))
         return (
-            set().union(*(references(each) for each in value)) if isinstance(value, list) else set()
+            set().union(*(references(each) for each in value))
+            if isinstance(value, list)
+            else set()
         )
 
     for reference in references(document):
         _, _, kind, name = reference.split("/")
         assert name in document["components"][kind]
     assert set(document["components"]["schemas"]) == {
-        reference.split("/")[-1] for reference in references(document) if "/schemas/" in reference
+        reference.split("/")[-1]
+        for reference in references(document)
+        if "/schemas/" in reference
     }
 
 
@@ -82,7 +91,9 @@ def test_a_listing_has_the_fields_that_it_says_and_no_other(
             assert param.keys() == schemas["Param"]["properties"].keys()
 
 
-def test_the_example_of_a_run_is_one_of_the_demo(demo_wire: Wire, document: dict[str, Any]) -> None:
+def test_the_example_of_a_run_is_one_of_the_demo(
+    demo_wire: Wire, document: dict[str, Any]
+) -> None:
     """The example of a reply is a reply of the demo."""
     ran = next(iter(document["paths"][RUN].values()))["responses"]["200"]
     [row] = json.loads(ran["content"]["application/json"]["example"]["body"])
@@ -93,14 +104,30 @@ def test_the_example_of_a_run_is_one_of_the_demo(demo_wire: Wire, document: dict
     ("method", "path", "options", "status"),
     [
         pytest.param("POST", LIST, {"token": None}, 401, id="no token"),
-        pytest.param("POST", LIST, {"content": b"x" * 1_100_000}, 413, id="a long body"),
-        pytest.param("POST", LIST, {"content": b"x"}, 415, id="another content type"),
-        pytest.param("GET", GET_ALL, {"headers": {"Host": "evil.example"}}, 403, id="another host"),
-        pytest.param("POST", RUN, {"json": []}, 400, id="no run"),
-        pytest.param("POST", RUN, {"json": {"FunctionName": "?"}}, 404, id="an unknown function"),
-        pytest.param("POST", RUN, {"json": {"FunctionName": "Get KPIs"}}, 422, id="no arguments"),
         pytest.param(
-            "POST", LOGIN, {"json": {"email": "a", "password": "b"}}, 401, id="a wrong login"
+            "POST", LIST, {"content": b"x" * 1_100_000}, 413, id="a long body"
+        ),
+        pytest.param("POST", LIST, {"content": b"x"}, 415, id="another content type"),
+        pytest.param(
+            "GET",
+            GET_ALL,
+            {"headers": {"Host": "evil.example"}},
+            403,
+            id="another host",
+        ),
+        pytest.param("POST", RUN, {"json": []}, 400, id="no run"),
+        pytest.param(
+            "POST", RUN, {"json": {"FunctionName": "?"}}, 404, id="an unknown function"
+        ),
+        pytest.param(
+            "POST", RUN, {"json": {"FunctionName": "Get KPIs"}}, 422, id="no arguments"
+        ),
+        pytest.param(
+            "POST",
+            LOGIN,
+            {"json": {"email": "a", "password": "b"}},
+            401,
+            id="a wrong login",
         ),
         pytest.param("PUT", RUN, {}, 405, id="another method"),
     ],
@@ -145,9 +172,13 @@ def test_so_are_those_of_a_service_that_is_busy(
     go.set()
 
 
-def assert_documented(document: dict[str, Any], path: str, reply: httpx.Response) -> None:
+def assert_documented(
+    document: dict[str, Any], path: str, reply: httpx.Response
+) -> None:
     """Check a reply against the document."""
-    said = next(iter(document["paths"][path].values()))["responses"][str(reply.status_code)]
+    said = next(iter(document["paths"][path].values()))["responses"][
+        str(reply.status_code)
+    ]
     if "$ref" in said:
         said = document["components"]["responses"][said["$ref"].split("/")[-1]]
     assert all(name in reply.headers for name in said["headers"])
@@ -178,7 +209,12 @@ def test_schemathesis_finds_no_fault(demo_wire: Wire, tmp_path: Path) -> None:
         ]
         command += ["--max-examples", "15", "--request-timeout", "20"]
         done = subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+            command,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
         )
     assert done.returncode == 0, done.stdout
     assert "5 selected" in done.stdout

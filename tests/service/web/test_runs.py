@@ -16,7 +16,11 @@ import pytest
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
+from jupyter_funcs.service.publishing.registry import (
+    PublishedFunction,
+    Registry,
+    function,
+)
 from jupyter_funcs.service.web import app
 from jupyter_funcs.service.web.runs import Limits, Places
 from tests.service.conftest import LIST, RUN, Wire, becomes, published, serving
@@ -72,7 +76,9 @@ def endless() -> PublishedFunction:
 
 
 @asynccontextmanager
-async def calling(wire: Wire) -> AsyncIterator[Callable[..., asyncio.Task[httpx.Response]]]:
+async def calling(
+    wire: Wire,
+) -> AsyncIterator[Callable[..., asyncio.Task[httpx.Response]]]:
     """Return a function that starts a run; runs that are left at the end are cancelled."""
     async with wire.client() as client:
         tasks = []
@@ -80,7 +86,9 @@ async def calling(wire: Wire) -> AsyncIterator[Callable[..., asyncio.Task[httpx.
         def call(name: str, token: str = "") -> asyncio.Task[httpx.Response]:
             headers = {"Authorization": f"Bearer {token}"} if token else {}
             tasks.append(
-                asyncio.create_task(client.post(RUN, json={"FunctionName": name}, headers=headers))
+                asyncio.create_task(
+                    client.post(RUN, json={"FunctionName": name}, headers=headers)
+                )
             )
             return tasks[-1]
 
@@ -97,7 +105,9 @@ def assert_busy(reply: httpx.Response, status: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_query_over_its_time_is_stopped_with_a_message(publish: Callable[..., Wire]) -> None:
+def test_a_query_over_its_time_is_stopped_with_a_message(
+    publish: Callable[..., Wire],
+) -> None:
     """FAULTS.md 114: 504 names the limit; the thread is free again."""
     wire = publish(endless(), QUICK, limits=Limits(run_seconds=0.5, engine_threads=2))
     wire.rows("Quick")
@@ -131,7 +141,9 @@ def test_a_function_that_ignores_cancellation_keeps_its_thread_and_is_logged(
     publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture
 ) -> None:
     held = Held()
-    wire = publish(held.published(), QUICK, limits=Limits(run_seconds=1, engine_threads=2))
+    wire = publish(
+        held.published(), QUICK, limits=Limits(run_seconds=1, engine_threads=2)
+    )
 
     async def check() -> None:
         async with calling(wire) as call:
@@ -140,7 +152,9 @@ def test_a_function_that_ignores_cancellation_keeps_its_thread_and_is_logged(
             assert_busy(await call("Quick"), 429)
             said = "A cancelled run is still running: its function ignores cancellation. Its place stays taken."
             assert await asyncio.to_thread(becomes, lambda: said in caplog.text)
-            [record] = [record for record in caplog.records if record.levelname == "WARNING"]
+            [record] = [
+                record for record in caplog.records if record.levelname == "WARNING"
+            ]
             assert (record.message, record.function) == (said, "Held")
             held.go.set()
             assert (await call("Quick")).status_code == 200
@@ -174,7 +188,8 @@ def test_beyond_what_may_wait_a_run_is_refused_at_once_and_others_are_answered(
     """Listings and health checks aren't delayed, and running calls aren't lost."""
     held = Held()
     wire = publish(
-        held.published(), limits=Limits(engine_threads=4, concurrent_runs=5, runs_a_user=5)
+        held.published(),
+        limits=Limits(engine_threads=4, concurrent_runs=5, runs_a_user=5),
     )
 
     async def check() -> None:
@@ -187,7 +202,9 @@ def test_beyond_what_may_wait_a_run_is_refused_at_once_and_others_are_answered(
             async with wire.client() as client:
                 listing = await asyncio.wait_for(client.post(LIST), 60)
                 assert [each["name"] for each in listing.json()] == ["Held"]
-                assert (await asyncio.wait_for(client.get("/healthz"), 60)).status_code == 200
+                assert (
+                    await asyncio.wait_for(client.get("/healthz"), 60)
+                ).status_code == 200
             held.go.set()
             assert {(await reply).status_code for reply in replies} == {200}
             assert (await call("Held")).status_code == 200
@@ -245,12 +262,16 @@ def test_who_starts_runs_and_leaves_keeps_nobody_else_from_running(
                 await asyncio.sleep(0.05)
                 left.cancel()
             await held.has_begun(2)
-            assert await asyncio.to_thread(becomes, lambda: wire.app.state.runs.admitted == 2)
+            assert await asyncio.to_thread(
+                becomes, lambda: wire.app.state.runs.admitted == 2
+            )
             assert (await asyncio.wait_for(call("Quick", other), 60)).status_code == 200
             assert held.running == 2
             held.go.set()
             assert (await asyncio.wait_for(call("Quick"), 60)).status_code == 200
-            assert await asyncio.to_thread(becomes, lambda: wire.app.state.runs.admitted == 0)
+            assert await asyncio.to_thread(
+                becomes, lambda: wire.app.state.runs.admitted == 0
+            )
 
     try:
         asyncio.run(check())
@@ -259,7 +280,9 @@ def test_who_starts_runs_and_leaves_keeps_nobody_else_from_running(
     assert held.total == 2
 
 
-def test_readyz_is_about_ability_and_not_about_load(publish: Callable[..., Wire]) -> None:
+def test_readyz_is_about_ability_and_not_about_load(
+    publish: Callable[..., Wire],
+) -> None:
     """FAULTS.md 165: 200 while all places are taken and runs are refused; it needs no token."""
     held = Held()
     wire = publish(held.published(), limits=Limits(engine_threads=2, concurrent_runs=3))
@@ -295,7 +318,9 @@ def test_users_get_places_in_turn() -> None:
     for number in range(4):
         ask(1, f"a{number}")
     ask(2, "b0")
-    assert begun == ["a0", "a1", "b0"], "one place is free for others than the first user"
+    assert begun == ["a0", "a1", "b0"], (
+        "one place is free for others than the first user"
+    )
     ask(2, "b1")
     ask(3, "c0")
     for user in (1, 2, 1):
@@ -306,7 +331,9 @@ def test_users_get_places_in_turn() -> None:
 
 
 def test_readyz_says_what_is_missing_and_nothing_else(
-    publish: Callable[..., Wire], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    publish: Callable[..., Wire],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Why is in the log."""
     monkeypatch.setattr(app, "_CHECK_SECONDS", 0)
@@ -317,7 +344,9 @@ def test_readyz_says_what_is_missing_and_nothing_else(
             raise problems[0]
         return demo.cards()
 
-    wire = serving(Registry([QUICK], author="t"), DuckDBEngine(companies.reference(), cards))
+    wire = serving(
+        Registry([QUICK], author="t"), DuckDBEngine(companies.reference(), cards)
+    )
     reply = wire.request("GET", "/readyz", token=None)
     assert_busy(reply, 503)
     assert reply.json()["error"] == "The data cannot be read."
@@ -337,7 +366,8 @@ def test_a_run_whose_caller_leaves_before_it_has_a_thread_never_begins(
 ) -> None:
     held = Held()
     wire = publish(
-        held.published(), limits=Limits(engine_threads=2, concurrent_runs=3, runs_a_user=3)
+        held.published(),
+        limits=Limits(engine_threads=2, concurrent_runs=3, runs_a_user=3),
     )
 
     async def check() -> None:
@@ -345,7 +375,9 @@ def test_a_run_whose_caller_leaves_before_it_has_a_thread_never_begins(
             first = call("Held")
             await held.has_begun()
             waiting = [call("Held"), call("Held")]
-            assert await asyncio.to_thread(becomes, lambda: wire.app.state.runs.admitted == 3)
+            assert await asyncio.to_thread(
+                becomes, lambda: wire.app.state.runs.admitted == 3
+            )
             for task in waiting:
                 task.cancel()
             await asyncio.gather(*waiting, return_exceptions=True)
@@ -358,21 +390,27 @@ def test_a_run_whose_caller_leaves_before_it_has_a_thread_never_begins(
 
 
 @pytest.mark.slow
-def test_the_time_to_wait_grows_with_what_is_under_way(publish: Callable[..., Wire]) -> None:
+def test_the_time_to_wait_grows_with_what_is_under_way(
+    publish: Callable[..., Wire],
+) -> None:
     def slow() -> list[Any]:
         """Take a while."""
         time.sleep(0.4)
         return []
 
     held, limits = Held(), Limits(engine_threads=2, concurrent_runs=40, runs_a_user=40)
-    wire = publish(function(asset="a", name="Slow")(slow), held.published(), limits=limits)
+    wire = publish(
+        function(asset="a", name="Slow")(slow), held.published(), limits=limits
+    )
 
     async def check() -> None:
         async with calling(wire) as call:
             await asyncio.gather(*(call("Slow") for _ in range(5)))
             for _ in range(40):
                 call("Held")
-            assert await asyncio.to_thread(becomes, lambda: wire.app.state.runs.admitted == 40)
+            assert await asyncio.to_thread(
+                becomes, lambda: wire.app.state.runs.admitted == 40
+            )
             reply = await call("Slow")
             assert_busy(reply, 429)
             assert int(reply.headers["retry-after"]) > 3
@@ -423,10 +461,14 @@ def test_runs_go_on_in_a_forked_process(publish: Callable[..., Wire]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("field", ["FunctionName", "Args"])
-def test_a_thousand_refusals_leave_nothing_behind(publish: Callable[..., Wire], field: str) -> None:
+def test_a_thousand_refusals_leave_nothing_behind(
+    publish: Callable[..., Wire], field: str
+) -> None:
     wire = publish(QUICK, limits=Limits(engine_threads=4))
     before = threading.active_count()
-    body: dict[str, Any] = {"FunctionName": "Quick", "Args": {}} | {field: {"x": json.dumps([1])}}
+    body: dict[str, Any] = {"FunctionName": "Quick", "Args": {}} | {
+        field: {"x": json.dumps([1])}
+    }
 
     async def check() -> None:
         async with wire.client() as client:
