@@ -99,7 +99,8 @@ def docstring(function: Function, fields: tuple[Field, ...]) -> str:
             sent = f" Sent as {quote(field.name)}."
         lines.append(f"{field.identifier} : {_type_in_words(field)}")
         lines.append(f"    {inert(field.help) or inert(field.label)}{sent}")
-    lines += [""] * bool(fields)
+    if fields:
+        lines.append("")
     lines.append(_RETURNS)
     lines.append(
         f"The function {quote(function.name)}; only the arguments you pass are sent."
@@ -116,8 +117,10 @@ def _type_in_words(field: Field) -> str:
         words = _TYPES.get(field.value_kind, _TEXT)[1]
     options = allowed(field)
     if options:
-        more = [f"… ({len(options)} in all)"] * (len(options) > _MOST_SHOWN)
-        words = f"{{{', '.join([*map(quote, options[:_MOST_SHOWN]), *more])}}}"
+        shown = list(map(quote, options[:_MOST_SHOWN]))
+        if len(options) > _MOST_SHOWN:
+            shown.append(f"… ({len(options)} in all)")
+        words = f"{{{', '.join(shown)}}}"
         words += "" if field.is_declared("options") else " or another text"
     if field.is_list or field.is_rows:
         words = f"list of {words}"

@@ -437,7 +437,7 @@ class Client(ABC, Generic[CallT_co]):
                 function.asset_name or function.group_name,
                 clip(function.about.partition("\n\n")[0], _LONGEST_FOUND),
                 ", ".join(
-                    field.name + "*" * field.required
+                    f"{field.name}*" if field.required else field.name
                     for field in read_fields(function, schemas)
                 ),
             )

@@ -496,7 +496,7 @@ class RemoteCall:
     def _repr_pretty_(self, printer: Any, *_: object) -> None:
         # Without the types of the parameters, which would fill the screen; required ones are marked.
         names = ", ".join(
-            f"{field.identifier}{'*' * field.required}"
+            f"{field.identifier}*" if field.required else field.identifier
             for field in by_name(self.fields).values()
         )
         printer.text(visible(f"<{self.slug}({names}) of {self.session.service}>"))

@@ -192,7 +192,7 @@ class ResultVariable:
         value = variables().get(name, shown)
         if value is not shown and not (replace or self._is_of_rerun(name)):
             kind = type(value).__name__
-            return f"{name} already exists (a{'n' * (kind[0] in 'aeiouAEIO')} {kind})."
+            return f"{name} already exists ({kind})."
         if hasattr(builtins, name) and not replace:
             return f"{name} is a Python built-in, which this variable would hide."
         old = _assigned_by(before)

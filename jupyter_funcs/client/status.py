@@ -72,11 +72,14 @@ class Status(StatusTable):
             service = f"{self.service} ({service})"
         if self.synthetic:
             service += ", synthetic data"
+        user = self.user
+        if self.has_token and not user:
+            user = "not named by the token"
         return [
             ("service", service),
             ("kind", self.kind),
             ("answered", "" if self.answered is None else f"in {self.answered:.2f} s"),
-            ("user", self.user or "not named by the token" * self.has_token),
+            ("user", user),
             (
                 "functions",
                 "not listed" if self.functions is None else f"{self.functions:,}",

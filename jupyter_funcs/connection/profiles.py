@@ -635,10 +635,10 @@ def _address_problem(profile: _Table) -> str:
     if not isinstance(profile.get("url", profile.get("file")), str):
         return "has no url"
     if len(sources) > 1:
-        return f"names {'both ' * (len(sources) == 2)}{listed(sources, 'and')}"
+        return f"names {listed(sources, 'and')} at once"
     for key in [*sources, *({"allow_server", "file"} & profile.keys())]:
         if not (key.endswith("_env") or _is_source(key, profile[key])):
-            return f"has a{'n' * (key[0] == 'a')} {key} that is not text"
+            return f"has a value of {key} that is not text"
     if not _is_kept(profile):
         return 'has a keep; it can only be true, or "keyring" with login = "EMAIL"'
     if "file" in profile and (others := {"url", "login"} & profile.keys()):

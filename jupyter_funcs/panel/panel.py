@@ -311,7 +311,8 @@ class Panel(anywidget.AnyWidget):
         """Describe the panel; ipywidgets would print every trait."""
         visit = self._state.visit
         shown = inert(visit.function.name) if visit else "nothing chosen"
-        return f"<Panel of {self._state.session.service}: {shown}{' (closed)' * (not self._is_open)}>"
+        ended = "" if self._is_open else " (closed)"
+        return f"<Panel of {self._state.session.service}: {shown}{ended}>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[JsonObject, JsonObject]:
         data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})

@@ -128,11 +128,11 @@ def test_a_rename_moves_the_variable(shell: InteractiveShell) -> None:
     keeper.assign(later := pd.DataFrame(), ARGS)
     assert shell.user_ns["mine"] is later
     refused = keeper.rename("mine", "", frame, ARGS)
-    assert "mine already exists (a DataFrame)" in refused, (
+    assert "mine already exists (DataFrame)" in refused, (
         "an earlier result takes no place"
     )
     shell.run_cell("mine = 'own'")
-    assert "mine already exists (a str)" in keeper.rename("mine", "", later, ARGS)
+    assert "mine already exists (str)" in keeper.rename("mine", "", later, ARGS)
     keeper.rename("other", "mine", later, ARGS)
     assert shell.user_ns["mine"] == "own"
 
@@ -176,7 +176,7 @@ def test_a_rename_onto_a_name_that_is_taken_asks(shell: InteractiveShell) -> Non
         return page.ask("rename", name=name, replace=replace)
 
     asked = rename("mine")
-    assert (asked["exists"], asked["note"]) == (True, "mine already exists (an int).")
+    assert (asked["exists"], asked["note"]) == (True, "mine already exists (int).")
     assert shell.user_ns["mine"] == 5
     assert rename("mine", replace=True)["variable"] == "mine"
     assert shell.user_ns["mine"] is frame

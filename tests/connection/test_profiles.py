@@ -437,26 +437,29 @@ BROKEN: list[tuple[str | bytes, str]] = [
     ),
     (
         f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "A"\napi_key_env = "B"',
-        "both token_env and api_key_env",
+        "names token_env and api_key_env at once",
     ),
     (
         f'[profiles.work]\nurl = "{HOST}"\nlogin = "a@b.example"\ntoken_file = "B"',
-        "both token_file and login",
+        "names token_file and login at once",
     ),
     (
         f'[profiles.work]\nurl = "{HOST}"\ntoken_file = ["{CANARY}"]',
-        "a token_file that is not text",
+        "a value of token_file that is not text",
     ),
     (
         f'[profiles.work]\nurl = "{HOST}"\ntoken_command = [1, "{CANARY}"]',
-        "a token_command that is not text",
+        "a value of token_command that is not text",
     ),
     (f'[profiles.work]\nurl = "{HOST}"\ntoken_command = []', "it is not a command"),
     (
         f'[profiles.work]\nurl = "{HOST}"\ntoken_command = "echo \'{CANARY}"',
         "it is not a command",
     ),
-    (f'[profiles.work]\nurl = "{HOST}"\nlogin = false', "a login that is not text"),
+    (
+        f'[profiles.work]\nurl = "{HOST}"\nlogin = false',
+        "a value of login that is not text",
+    ),
     (
         f'[profiles.work]\nurl = "{HOST}"\nlogin = true\nkeep = "keyring"',
         'a keep; it can only be true, or "keyring"',
@@ -511,7 +514,7 @@ BROKEN: list[tuple[str | bytes, str]] = [
         'its kind can only be "openapi"',
     ),
     ("[profiles.work]\nfile = 5", "has no url"),
-    ('[profiles.work]\nfile = ""', "has a file that is not text"),
+    ('[profiles.work]\nfile = ""', "has a value of file that is not text"),
     (b"\xff\xfe", "cannot be read"),
     (f"x = {'[' * 3000}", "nested too deeply"),
 ]

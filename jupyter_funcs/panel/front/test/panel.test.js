@@ -284,7 +284,7 @@ test("a variable is renamed in place; a taken name is asked about", async () => 
   const { $, model, close } = await staged("table", {
     rename: ({ name, replace }) => ({
       variable: name,
-      note: replace ? "panel_daily is gone." : `${name} already exists (a list).`,
+      note: replace ? "panel_daily is gone." : `${name} already exists (list).`,
       exists: !replace,
     }),
   });
