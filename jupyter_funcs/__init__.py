@@ -101,6 +101,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(
             f"module {__name__!r} has no attribute {name!r}. {hint}".rstrip()
         )
+
     return getattr(
         importlib.import_module(f"{__name__}.{_MODULES.get(name, 'core.errors')}"), name
     )

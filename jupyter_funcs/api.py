@@ -140,6 +140,7 @@ def _connected(
             f"The embedded demo can't be loaded: {error.strerror}.",
             "Check the disk and ulimit -n.",
         ) from None
+
     if problem := config_problem():
         warn(f"{problem}: using the demo, with synthetic data.")
     return Session(
@@ -317,6 +318,7 @@ class Session(RecordedClient[RemoteFunction]):
                     'Write funcs.panel("NAME", …).',
                 )
             return Panel(self, trusted=trusted)
+
         function = self[name]
         form = function.form(**values)
         form.refuse_own("trusted", trusted)

@@ -135,4 +135,5 @@ def _renamed(before: Interface, now: Interface) -> dict[str, str]:
         if alike:
             renamed[then] = alike[0]
             new.remove(alike[0])
+
     return renamed

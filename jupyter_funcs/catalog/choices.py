@@ -174,6 +174,7 @@ class Choices:
                     for spelling, choice in pairs
                     if spelling == near
                 ]
+
         return []
 
     def _ticker(self, value: str) -> str:
@@ -219,6 +220,7 @@ class Choices:
             if len(lines) > 1 and not all(map(self.meant, parts)):
                 parts = [line]
             pasted += parts
+
         unknown = [part for part in pasted if self.listed and self.meant(part) is None]
         return [self.meant(part) or part for part in pasted], unknown
 
@@ -242,6 +244,7 @@ def fixed(field: Field, text: str) -> str:
         return dt.date(
             year, month, min(day, calendar.monthrange(year, month)[1])
         ).isoformat()
+
     return _nearest_number(field, text)
 
 
@@ -252,6 +255,7 @@ def _nearest_number(field: Field, text: str) -> str:
         number = float(text)
     except ValueError:
         return ""
+
     if math.isnan(number):
         return ""
     bound = field.bound_beyond(number)
@@ -305,6 +309,7 @@ def suggest(
                 hints.append(meant(near))
                 if isinstance(refusal, ArgumentError) and field.name in refusal.errors:
                     refusal.errors[field.name][-1] += f" {hints[-1]}"
+
     refusal.hint = " ".join([*hints[:_MOST], refusal.hint]).strip()
 
 
@@ -347,6 +352,7 @@ class FieldSource:
         if field.kind in _LISTED and not field.options:
             lister = self.function.session.catalog.peek(source)
             self.is_listed = bool(lister and not lister.changes_data)
+
         if self.is_listed:
             self._listing = self.function.session[source].fields
         self.choices = Choices.of(field.options)
@@ -376,6 +382,7 @@ class FieldSource:
         elif grouped:
             place = {name: at for at, name in enumerate(groups)}
             choices = sorted(choices, key=lambda choice: place[choice.group])
+
         most = PAGE
         if start is None and len(choices) > PAGE:
             most = _FIRST
@@ -404,6 +411,7 @@ class FieldSource:
         if choices or missing:
             self._take(args, choices, missing)
             return
+
         self.asking = True
         self.is_slow = False
         self.trouble = ""
@@ -447,6 +455,7 @@ class FieldSource:
             values = frozenset(choices.values)
             self.gone = self._listed - values
             self._listed = values
+
         self.on_news(self)
 
     def _grow_slow(self) -> None:
@@ -473,12 +482,14 @@ class FieldSource:
             if self.choices and not self.field.is_declared("options"):
                 return "Read from the description"
             return ""
+
         noun = _NOUNS.get(self.field.kind, "values")
         if self.asking:
             note = f"Listing {noun}…"
             if self.is_slow:
                 note = f"Still listing {noun}… They can be typed."
             return note
+
         if self.trouble:
             return f"The {noun} could not be listed: {clip(inert(self.trouble)).rstrip('.')}"
         if self.missing:
@@ -487,4 +498,5 @@ class FieldSource:
             }
             missing = [labels.get(folded(name), inert(name)) for name in self.missing]
             return f"Fill in {listed(missing, 'and')} to see the {noun}."
+
         return f"{plural(len(self.choices), noun[:-1])} from {clip(inert(self.field.source or ''), 60)}"

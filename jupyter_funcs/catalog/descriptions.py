@@ -298,6 +298,7 @@ def read_options(text: str, others: Mapping[str, str] = {}) -> Words:
         words = valid(_announced(text[lead.end() :]), lead[0])
         if words and not _NOT_OPTIONS.search(_before(text, lead)):
             return words
+
     one_by_one = next(filter(None, map(valid, _one_by_one(text))), ())
     return _in_list(text, valid) or _flag(text) or one_by_one
 
@@ -315,6 +316,7 @@ def _in_list(text: str, valid: Callable[[Iterable[str], str], Words]) -> Words:
         )
         if words and leads and not _NOT_OPTIONS.search(before):
             return words
+
     return ()
 
 
@@ -357,6 +359,7 @@ def _announced(text: str) -> list[str]:
         if run := _QUOTED_RUN.match(text):
             words = _QUOTED_WORD.findall(_NOTES.sub("", run[0]))
         return [word.rstrip(".,;") for word in words]
+
     plain = _NOTES.sub("", next(_LIST_END.finditer(text))[0])
     items = [*filter(None, map(str.strip, _SEPARATOR.split(plain)))]
     while items and re.match(r"(?i)defaults?\b", items[-1]):
@@ -384,6 +387,7 @@ def read_flag(text: str, default: str | None) -> Words:
                 str.capitalize,
             )
             return tuple(map(write, pair))
+
     return ()
 
 
@@ -396,6 +400,7 @@ def read_default(text: str, options: Words) -> str | None:
             if value.casefold() in {"none", "null"}:
                 return None
             return spelt.get(value.casefold(), value)
+
     for lead in re.finditer(_DEFAULT_LEAD, text, re.IGNORECASE):  # default is Age Group
         for option in options:
             if re.match(
@@ -403,6 +408,7 @@ def read_default(text: str, options: Words) -> str | None:
                 text[lead.end() : lead.end() + len(option) + 1],
             ):
                 return option
+
     return None
 
 
@@ -432,6 +438,7 @@ def read_rule(
                         together, key=lambda other: places.get(other, len(places))
                     )
                     return tuple(named), sentence.strip(), pattern is _RULES[0]
+
     return None
 
 
@@ -453,6 +460,7 @@ def read_bounds(name: str, text: str, *, whole: bool) -> tuple[int | None, int |
             for match in pattern.finditer(text):
                 if _is_own_unit(name, text, match.end()):
                     return int(match.groups()[side].replace(",", "")) + offset
+
         return None
 
     low = bound(0)

@@ -173,6 +173,7 @@ class Field:
                 inside=inside,
                 schema=self.members.item,
             )
+
         return self._rows[at]
 
     @property
@@ -294,6 +295,7 @@ def part_named(fields: Iterable[Field], name: str) -> Field | None:
         part = field if field.name == name else part_named(parts, name)
         if part is not None:
             return part
+
     return None
 
 
@@ -382,6 +384,7 @@ def listing_args(
             args[name] = by_spelling[folded(name)]
         else:
             missing.append(name)
+
     return args, missing
 
 
@@ -497,6 +500,7 @@ def _evidence(
             evidence[part] = Evidence.DECLARED
         elif is_there:
             evidence[part] = Evidence.DESCRIBED
+
     # Of a text that is declared as one, or holds several, what is described are suggestions.
     if (
         parts["options"]
@@ -504,6 +508,7 @@ def _evidence(
         and (declared.kind or kind is Kind.TEXT)
     ):
         evidence["options"] = Evidence.ASSUMED
+
     if parts["source"]:
         evidence.setdefault("options", Evidence.LISTED)
     if kind in _SOURCES_BY_KIND:
@@ -527,6 +532,7 @@ def _kind(
         # Lists and dates may have options too.
         if not (options and kind in _PLAIN) and pattern.search(about):
             return kind, Evidence.DESCRIBED
+
     if options:
         return Kind.CHOICE, Evidence.DESCRIBED
     return kind_of_name(name), Evidence.ASSUMED

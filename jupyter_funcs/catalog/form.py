@@ -132,6 +132,7 @@ class Form:
         if not hasattr(function, "fields"):
             what = f"A form needs a function, not {quote(function)} ({type(function).__name__})."
             raise ArgumentError(what, 'Write jf.Form(funcs["Get Panel Daily"]).')
+
         self.function = function.name
         self.fields = tuple(function.fields)
         self.validate = validate is not False
@@ -215,6 +216,7 @@ class Form:
                 del self.values[name]
             else:
                 self.values[name] = value
+
         self._tell(field)
 
     def _tell(self, field: Field) -> None:
@@ -267,6 +269,7 @@ class Form:
                 errors[name] = [
                     clash.format(quote(name), "is the same parameter as", quote(first))
                 ]
+
         for steps, name in names.items():
             for end in range(1, len(steps)):
                 whole = names.get(steps[:end])
@@ -276,6 +279,7 @@ class Form:
                     errors[name] = [
                         clash.format(quote(name), "contradicts", quote(whole))
                     ]
+
         if errors:
             raise ArgumentError(errors=errors)
         for steps in sorted(names, key=len):
@@ -334,6 +338,7 @@ class Form:
             if is_special and part.inside and isinstance(part.inside[-1], str):
                 special[part.name] = value
                 whole = with_part(whole, part.inside, UNSET)
+
         return whole, special
 
     @property
@@ -404,6 +409,7 @@ class Form:
                     texts = self._unlisted(part, items, args)
                 if texts:
                     warnings[own] = list(dict.fromkeys(texts))
+
         return warnings
 
     def warnings_between(self, args: Args) -> Messages:
@@ -421,11 +427,13 @@ class Form:
         for rule in (field.rule for field in self._by_name.values()):
             if rule and args.keys().isdisjoint(rule.names):
                 unmet.setdefault(rule.names, rule.text)
+
         for names, text in unmet.items():
             called = [self._called(self._by_name[name]) for name in names]
             warnings.setdefault("", []).append(
                 f"{listed(called)} is required: {quote(text.rstrip('.'))}."
             )
+
         return warnings
 
     def _unlisted(self, field: Field, several: Sequence[Any], args: Args) -> list[str]:
@@ -461,6 +469,7 @@ class Form:
         for name in [] if sweeps else self.swept:
             text = f"{self._called(self.field(name))} has several values: run it with %funcs sweep or fn.sweep(…)."
             errors.setdefault(name, []).append(text)
+
         if errors:
             raise ArgumentError(hint=f"{self.function} was not run.", errors=errors)
         return args
@@ -518,10 +527,12 @@ class Form:
         for part in special.keys() & args.keys():
             value = args[part][0] if part in swept else args.pop(part)
             whole = with_part(whole, self.field(part).inside, value)
+
         if not _has_value(whole):
             for needed in missing(field) if self.validate and not special else ():
                 errors.setdefault(needed.name, []).append(self._required(needed))
             return
+
         self.take(field, whole, variables, args, errors)
         for part in swept & args.keys():
             value = with_part(
@@ -546,6 +557,7 @@ class Form:
             wrong = {field.name: f"{self._called(field)} {error}"}
         except ValueError as error:  # of a variable
             wrong = {field.name: str(error)}
+
         for name, text in wrong.items():
             if name not in errors:  # a special part has its own
                 errors[name] = [text]
@@ -562,6 +574,7 @@ class Form:
                 raise ValueError(f"{entry} is empty: {quote(value)}.")
             args[field.name] = accept(field, value, validate=self.validate)
             return
+
         before, sent, wrong = self._converted.get(field.name, (None, [], []))
         # There may be thousands, and each key stroke reads them.
         if before is not entry:
@@ -570,6 +583,7 @@ class Form:
             )
             if not has_variable(entry):
                 self._converted[field.name] = entry, sent, wrong
+
         if wrong:
             errors.setdefault(field.name, []).extend(wrong)
         if sent:
@@ -616,6 +630,7 @@ def with_json(form: Form, values: Values) -> JsonObject:
                 typed[name] = (
                     value.typed if Kind.JSON in {field.kind, field.item} else value
                 )
+
     return typed
 
 
@@ -635,10 +650,12 @@ def _property(field: Field, *, validate: bool) -> JsonObject:
         if "$ref" in str(schema):
             # References start at the root of a document; this makes the property one of its own.
             schema["$id"] = f"urn:parameter:{quote_url(field.name, errors='replace')}"
+
     if field.is_list:
         schema = {"type": "array", "items": schema} | (
             {"minItems": 1} if field.required else {}
         )
+
     if not field.is_json and takes(field, None):
         schema = {"anyOf": [schema, {"type": "null"}]}
     default = default_of(field)
@@ -675,6 +692,7 @@ def _schema_of_kind(field: Field, kind: Kind) -> JsonObject:
             schema |= {
                 name: bound for name, bound in bounds.items() if bound is not None
             }
+
     return schema
 
 

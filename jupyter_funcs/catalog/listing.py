@@ -316,6 +316,7 @@ class Catalog:
                 f"{wanted} was left out of your catalog: {reason}.",
                 "%funcs describe lists all of these.",
             )
+
         hint = did_you_mean(wanted, self.names)
         raise NotFoundError(
             f"There is no function {quote(wanted)} in your catalog.",
@@ -387,6 +388,7 @@ class Catalog:
             for name, texts in self.search_texts
         ):
             return stems
+
         return difflib.get_close_matches(word, self._words, 2, 0.75) or stems
 
     @cached_property
@@ -413,6 +415,7 @@ class Catalog:
                     for text in (param.name, *_OPTIONS.findall(param.description))
                 ]
             searched.append((folded(function.name), joined(tuple(map(fold, texts)))))
+
         return searched
 
 
@@ -439,6 +442,7 @@ def _identifier(name: str, *, lower: bool) -> str:
     if lower:
         begin = "f"
         plain = plain.lower()
+
     plain = "".join(char if f"a{char}".isidentifier() else "_" for char in plain)
     plain = re.sub("_+", "_", plain).strip("_") or "unnamed"
     if not plain.isidentifier():  # it starts with a digit or the like
@@ -460,6 +464,7 @@ def parse_listing(data: bytes, *, takes_json: bool = False) -> Catalog:
             f"The reply is {other}, not a listing of functions.",
             "Check the address and its kind.",
         )
+
     entries = _entries(document)
     named = _named(entries)
     skipped = len(entries) - len(named)
@@ -476,9 +481,11 @@ def parse_listing(data: bytes, *, takes_json: bool = False) -> Catalog:
             )
             function = function.changed(params=tuple(encoded))
         functions.append(function)
+
     if skipped:
         noun = "entry" if skipped == 1 else "entries"
         warn(f"Left out {skipped:,} unnamed {noun} of the listing.")
+
     return Catalog(functions)
 
 
@@ -526,6 +533,7 @@ def _entries(listing: object) -> list[Any]:
         for few in (named, with_params):
             if len(few) == 1:
                 return few[0]
+
     if len(arrays) == 1:
         return arrays[0]
     raise ProtocolError(

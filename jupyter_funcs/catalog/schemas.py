@@ -144,6 +144,7 @@ class Schemas(Once):
             if item in {"json", "list"}:
                 kind = "json"
                 item = "text"
+
         problems = [whole.get(_PROBLEM), part.get(_PROBLEM)]
         options = self._options(part)
         if options is None:
@@ -152,6 +153,7 @@ class Schemas(Once):
             problems.append("it has no options")
             if kind == "choice":
                 kind = "text"
+
         bounds, wrong_bounds = _bounds(part)
         if {kind, item}.isdisjoint({"integer", "number"}):
             bounds = NO_BOUNDS
@@ -215,6 +217,7 @@ class Schemas(Once):
                     return schema
                 inner = _only_one(schema.pop(words[0]))[0]
             schema = self._merged(schema, inner)
+
         return {**_ENDLESS}
 
     def _merged(self, own: JsonObject, other: Any) -> JsonObject:
@@ -233,10 +236,12 @@ class Schemas(Once):
                 problem = f"no value is of the types {text_of(own[word])} and {text_of(other[word])}"
                 return {"anyOf": [], _PROBLEM: problem}
             merged[word] = both
+
         for word in _LOWER | _UPPER:
             bounds = [part[word] for part in (own, other) if _is_number(part.get(word))]
             if bounds:
                 merged[word] = max(bounds) if word in _LOWER else min(bounds)
+
         if {"anyOf", "oneOf", "allOf"} & own.keys() & other.keys():
             return {"anyOf": []}
         return merged
@@ -311,6 +316,7 @@ def _with_parts(schema: Any, look_up: Callable[[Any], Any]) -> Iterator[JsonObje
         ]
         referred_to = [look_up(part["$ref"])] if "$ref" in part else []
         schemas[:0] = [*referred_to, *parts, *alternatives]
+
     yield _ENDLESS
 
 
@@ -339,6 +345,7 @@ def properties_of(
         if len(needed) > MOST_PROPERTIES:
             return {}, set()
         required |= _texts(needed)
+
     return named, required
 
 
@@ -363,6 +370,7 @@ def _template(part: Any, root: Values, levels: int) -> Any:
     for word in ("const", "default"):
         if (value := said_of(word, first, root)) is not None:
             return value
+
     if options := only(list, said_of("enum", first, root)):
         return options[0]
     named, required = properties_of(first, partial(referred, root=root))
@@ -410,6 +418,7 @@ def _either(alternatives: list[Any]) -> _Options | None:
             parts += inner[::-1]
         elif part != _NULL:
             return None
+
     return _options(values)
 
 
@@ -459,6 +468,7 @@ def _bound(
         and outside == int(outside)
     ):
         outside += 1 if tightest is max else -1
+
     return tightest(filter(_is_number, [inside, outside]), default=None)
 
 
@@ -506,6 +516,7 @@ class ReplySchemas(Once):
             items, size = self._sized(whole.get("items"), levels - 1)
         elif kind == "object" and len(whole["properties"]) <= _MOST_MEMBERS:
             members, size = self._members(whole["properties"], levels - 1)
+
         is_decimal = only(str, whole.get("pattern")).startswith(_DECIMAL)
         is_nullable = None in only(list, whole.get("enum")) or "null" in as_list(
             whole.get("type")
@@ -557,6 +568,7 @@ class ReplySchemas(Once):
             whole["required"] |= _texts(own.get("required"))
             if _NULL in only(list, own.get("anyOf") or own.get("oneOf")):
                 whole["nullable"] = True
+
         return whole
 
 
@@ -699,6 +711,7 @@ def _problem_of(schema: Values, value: Any) -> str:
         error = best_match(_validator()(schema).iter_errors(value))
     except Exception:  # noqa: BLE001  # a malformed schema may raise anything
         return ""
+
     if error is None:
         return ""
     at = "/".join(map(str, error.absolute_path))

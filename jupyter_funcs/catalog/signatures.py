@@ -62,6 +62,7 @@ def signature(fields: tuple[Field, ...]) -> inspect.Signature:
                 field.identifier, keyword, default=default, annotation=annotation
             )
         )
+
     return inspect.Signature(parameters, return_annotation="pandas.DataFrame")
 
 
@@ -81,6 +82,7 @@ def _annotation(field: Field) -> Any:
             if field.is_declared("options") and kind is not Kind.DATE
             else literal | value
         )
+
     if not field.is_declared() and kind is not Kind.DATE:
         value |= str
     if field.is_list:
@@ -99,6 +101,7 @@ def docstring(function: Function, fields: tuple[Field, ...]) -> str:
             sent = f" Sent as {quote(field.name)}."
         lines.append(f"{field.identifier} : {_type_in_words(field)}")
         lines.append(f"    {inert(field.help) or inert(field.label)}{sent}")
+
     if fields:
         lines.append("")
     lines.append(_RETURNS)
@@ -122,10 +125,12 @@ def _type_in_words(field: Field) -> str:
             shown.append(f"… ({len(options)} in all)")
         words = f"{{{', '.join(shown)}}}"
         words += "" if field.is_declared("options") else " or another text"
+
     if field.is_list or field.is_rows:
         words = f"list of {words}"
     elif field.kind is Kind.YES_NO:
         words += " or bool"
+
     default = default_of(field)
     if default is not None:
         return f"{words}, default {quote(default) if isinstance(default, str) else default}"

@@ -190,6 +190,7 @@ def with_part(entry: Any, steps: Sequence[str | int], value: Any) -> Any:
         raise WrongValueError(
             f"can't be set, because all of it is {what}. Clear that first."
         )
+
     step, *rest = steps
     if isinstance(step, int):
         rows = list(only(list, entry))
@@ -203,12 +204,14 @@ def with_part(entry: Any, steps: Sequence[str | int], value: Any) -> Any:
         else:
             del rows[step]
         return rows or UNSET
+
     parts = dict(only(dict, entry))
     part = with_part(parts.get(step, UNSET), rest, value)
     if part is UNSET:
         parts.pop(step, None)
     else:
         parts[step] = part
+
     return parts or UNSET
 
 
@@ -280,6 +283,7 @@ def resolved(value: Any, variables: Values) -> Any:
         if value.name not in variables:
             raise ValueError(" ".join(no_variable(value.name, variables)))
         return variables[value.name]
+
     if not has_variable(value):
         return value
     items = []
@@ -289,6 +293,7 @@ def resolved(value: Any, variables: Values) -> Any:
             items.extend(entry)
         else:  # other containers are refused as a single item, at the field
             items.append(entry)
+
     return items
 
 
@@ -362,6 +367,7 @@ def _read_entered(field: Field, text: Entered) -> Any:
                 f"takes JSON after {JSON_PREFIX}, and this isn't valid ({wrong}): {quote(text)}."
             )
         return value
+
     if text.strip() == "null" and takes(field, None) and not takes(field, str(text)):
         return None
     quoted = _QUOTED_JSON.fullmatch(text)
@@ -413,6 +419,7 @@ def accept_each(
                 valid.setdefault(key_of(accepted), accepted)
             except WrongValueError as error:
                 errors[f"{called} {error}"] = None
+
     return list(valid.values()), shorten(list(errors))
 
 
@@ -464,6 +471,7 @@ def contradictions(field: Field, values: Sequence[Any]) -> list[str]:
             for text in texts_in(value)
             if not _READ[field.format].fullmatch(text)
         ]
+
     if Evidence.DESCRIBED not in {field.evidence.get(part) for part in _CHECKED}:
         return []
     if field.evidence.get("kind") is Evidence.ASSUMED:
@@ -483,6 +491,7 @@ def _refusals(field: Field, values: Sequence[Any]) -> list[str]:
         for item, option in zip(as_list(value), as_list(accepted), strict=True):
             if text_of(item) != option and option in field.options:
                 refusals.append(f"has no option {quote(item)}. {meant([option])}")
+
     return refusals
 
 
@@ -515,6 +524,7 @@ def items_of(field: Field, value: Any) -> list[Any]:
         raise WrongValueError(
             f"takes a list, not {quote(value)} ({type(value).__name__})."
         )
+
     return list(value)
 
 
@@ -567,6 +577,7 @@ def _option(kind: Kind, value: Any, options: Choices, *, hints: bool) -> str:
     ):
         if (option := options.spelt(spelling)) is not None:
             return option
+
     named = [*islice(options.values, _MOST_NAMED)]
     if kind is Kind.YES_NO:
         named = ["Yes", "No"]
@@ -585,6 +596,7 @@ def _declared_options(field: Field) -> Choices:
                 _comparable(field.value_kind, text_of(option)) for option in options
             )
         )
+
     choices: Choices = field.choices[0]
     return choices
 
@@ -619,6 +631,7 @@ def default_of(field: Field) -> Any:
         default = json.loads(field.default)
         if isinstance(default, list):
             return default
+
     return None
 
 
@@ -639,6 +652,7 @@ def _as_json(field: Field, value: Any) -> Any:
         if is_object:  # that JSON has no type for: the function's annotation decides
             return value
         raise
+
     if problem := problem_of(field.schema or {}, plain):
         raise _refusal(value, problem)
     if is_object:
@@ -659,6 +673,7 @@ def _with_read_parts(field: Field, value: Any) -> Any:
         valid, wrong = _read_parts(fields, named, are_named=True)
     else:
         return value
+
     if wrong:
         raise WrongPartsError(wrong, valid)
     return valid
@@ -684,6 +699,7 @@ def _read_parts(
             wrong += error.parts
         except WrongValueError as error:
             wrong.append((field, str(error)))
+
     left = [needed for field in fields.values() for needed in missing(field)]
     return valid, wrong + [(field, required_text(field)) for field in left]
 
@@ -702,6 +718,7 @@ def _json_of_text(field: Field, text: str) -> Any:
         if isinstance(text, Entered) and _is_like_default(field, value):
             return value
         return str(text)
+
     problem = f"it isn't valid JSON ({wrong})"
     if not wrong:
         problem = problem_of(schema, value)
@@ -762,6 +779,7 @@ def _jsonable(field: Field, value: Any) -> Any:
             text_of(_jsonable(field, key)): _jsonable(field, item)
             for key, item in value.items()
         }
+
     if is_several(value):
         refuse_table(field, value)
         if hasattr(value, "__next__"):
@@ -769,6 +787,7 @@ def _jsonable(field: Field, value: Any) -> Any:
         if hasattr(value, "tolist"):
             value = value.tolist()
         return [_jsonable(field, item) for item in value]
+
     plain = _plain(value)
     if isinstance(plain, bool):
         return plain
@@ -802,6 +821,7 @@ def _as_given(field: Field, value: Any) -> Any:
         if deep is not None:
             raise WrongValueError(f"takes a list of texts, not {quote(deep)}.")
         return [_as_given(field, item) for item in items]
+
     plain = _plain(value)
     if isinstance(plain, bool):
         return _as_yes_no(field, plain)
@@ -818,6 +838,7 @@ def _as_text(field: Field, value: Any) -> Any:
     if is_object and isinstance(value, (*TIMES, Decimal)):
         # The function's annotation reads it, with all its digits and its time zone.
         return value
+
     value = _plain(value)
     match value:
         case str() as text:
@@ -834,6 +855,7 @@ def _as_text(field: Field, value: Any) -> Any:
             return f"{sign}P{size.days}DT{size.seconds + Decimal(size.microseconds) / 10**6}S"
         case numbers.Number() as number:
             return str(number)
+
     raise WrongValueError(f"takes text, not {quote(value)} ({type(value).__name__}).")
 
 
@@ -881,12 +903,14 @@ def _number_of(field: Field, plain: Any, value: Any) -> int | float | Decimal | 
         if number is not None or isinstance(plain, float | Decimal):
             what = "finite number"
         raise WrongValueError(f"takes a {what}, not {quote(value)}.")
+
     if Kind.NUMBER in {field.kind, field.item}:
         _check_bounds(field, number)
     if field.format == "decimal":
         if field.encoding is Encoding.OBJECT:
             return number
         return str(number)
+
     if isinstance(plain, int | float):
         return plain
     if number.as_tuple().exponent == 0:  # written without a fraction
@@ -910,11 +934,13 @@ def _exact(value: Any) -> Decimal | None:
         and _NUMBER.fullmatch(value)
     ):
         return Decimal(value.strip())
+
     if isinstance(value, int) and value.bit_length() <= 3 * _MOST_DIGITS:
         return Decimal(value)
     if isinstance(value, float):
         # repr is the shortest text that reads back as the same float.
         value = Decimal(repr(value))
+
     is_finite = isinstance(value, Decimal) and value.is_finite()
     if not is_finite or abs(value.adjusted()) > _MOST_DIGITS:
         return None
@@ -929,6 +955,7 @@ def _of_fraction(value: Fraction) -> Decimal | None:
         nearest = Decimal(repr(float(value)))
     except OverflowError:
         return None
+
     if Fraction(nearest) == value:
         return nearest
     return None
@@ -946,6 +973,7 @@ def in_words(field: Field) -> tuple[str, str, str]:
         required = " or ".join(field.rule.names)
     elif field.required:
         required = "yes"
+
     options = ", ".join(field.options)
     if field.source and not options:
         options = f"see {field.source}"
@@ -970,6 +998,7 @@ def _as_date(field: Field, value: Any) -> str:
                 f"takes a date without a time of day, not {quote(value.isoformat(' '))}."
             )
         value = value.date()
+
     if isinstance(value, dt.date):
         return value.isoformat()
     text = str(_as_text(field, value)).strip()
@@ -979,6 +1008,7 @@ def _as_date(field: Field, value: Any) -> str:
             return dt.date.fromisoformat(text).isoformat()
         except ValueError:
             raise WrongValueError(f"is not a valid date: {quote(text)}.") from None
+
     raise WrongValueError(f"takes a date as YYYY-MM-DD, not {quote(text)}.")
 
 
@@ -990,6 +1020,7 @@ def _as_file(_: Field, value: Any) -> str | bytes:
         raise WrongValueError(
             f"takes the path of a file, or bytes, not {quote(value)} ({type(value).__name__})."
         )
+
     path = Path(value).expanduser()
     if not path.exists():
         raise WrongValueError(f"finds no file {quote(value, 200)}.")
@@ -1010,12 +1041,14 @@ def _plain(value: Any) -> Any:
         if time.strip("0:."):
             return text
         return day
+
     if kind and kind not in "Mm" and getattr(value, "ndim", None) == 0:
         value = value.item()
     if _is_missing(value):
         raise WrongValueError(
             f"has no value: {quote(value)}. Leave it out to use the default."
         )
+
     if kind == "m":  # numpy counts durations as integers
         raise WrongValueError(f"does not take a duration: {quote(value)}.")
     return value

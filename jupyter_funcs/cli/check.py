@@ -34,14 +34,17 @@ def check(options: argparse.Namespace) -> None:
         functions = functions.model_copy(
             update={"folders": folders, "entry_points": False}
         )
+
     if not functions.folders and not functions.entry_points:
         raise SetupError(
             "Which functions? Name their folder: jupyter funcs check FOLDER, or --config FILE."
         )
+
     if not options.timeout > 0:
         raise SetupError(
             f"--timeout must be a positive number of seconds, not {options.timeout:g}."
         )
+
     server = settings.server.model_copy(update={"run_seconds": options.timeout})
     settings = settings.model_copy(update={"functions": functions, "server": server})
     log = logging.getLogger("jupyter_funcs.service")
@@ -54,6 +57,7 @@ def check(options: argparse.Namespace) -> None:
     finally:
         log.removeHandler(printed)
         log.setLevel(level)
+
     places = {function.name: function.place for function in published}
     for function in parse_listing(json.dumps(listing).encode()):
         print(preview(function, places.get(function.name, "")), end="\n\n")
@@ -66,6 +70,7 @@ def check(options: argparse.Namespace) -> None:
         where = ", ".join(map(str, settings.functions.folders))
         what = "Add @function to a Python function, or a cell tagged 'parameters' to a notebook."
         raise SetupError(f"No function to publish in {where}.\n{what}")
+
     print(f"No errors; {count} can be published.")
 
 

@@ -41,6 +41,7 @@ def enable() -> bool:
         if before is not None:
             atomic_write_bytes(_backup(path), before, path.stat().st_mode & 0o777)
         atomic_write_bytes(path, _json(_with(config, [*names, _EXTENSION])))
+
     return True
 
 
@@ -61,6 +62,7 @@ def disable() -> bool:
         backup.unlink(missing_ok=True)
         with suppress(OSError):  # the folder may hold files of others
             path.parent.rmdir()
+
     return True
 
 
@@ -78,12 +80,14 @@ def _read(path: Path) -> tuple[bytes | None, dict[str, Any], list[Any]]:
         config = json.loads(content) if content and content.strip() else {}
     except ValueError as error:
         wrong = f"isn't valid JSON: {error}"
+
     if isinstance(config, dict):
         section = config.get(_SECTION, {})
         names = section.get(_LIST, []) if isinstance(section, dict) else None
         if isinstance(names, list):
             return content, config, names
         wrong = f"has a {_SECTION}.{_LIST} that isn't a list"
+
     raise ConfigError(f"{quote(path, 200)} {wrong}.", "Fix it or move it away.")
 
 

@@ -61,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     finally:
         warnings.formatwarning = before
+
     _note(text)
     return 1
 
@@ -252,6 +253,7 @@ def _parser() -> Parser:
         serving.add_serve(commands)
         admin.add_token(commands)
         admin.add_admin(commands)
+
     return parser
 
 
@@ -278,12 +280,14 @@ def demo(options: argparse.Namespace) -> None:
         print(
             f"Opening the notebooks in {folder}. Those that were there already are as you left them."
         )
+
     try:
         from jupyterlab.labapp import LabApp
     except ModuleNotFoundError:
         raise ConfigError(
             "JupyterLab is not installed.", "pip install 'jupyter-funcs[lab]'"
         ) from None
+
     # Containers run as root; the server listens on this machine only and asks for a token.
     as_root = []
     if hasattr(os, "geteuid") and os.geteuid() == 0:
@@ -360,6 +364,7 @@ def call(options: argparse.Namespace) -> None:
             f"A terminal can't show {BINARY[file_format]}.",
             "Write it to a file: -o FILE.",
         )
+
     frame = function(**with_json(function.form(), values))
     if (
         options.format is None
@@ -368,9 +373,11 @@ def call(options: argparse.Namespace) -> None:
     ):
         _write_file(frame, file, function.slug, output)
         return
+
     if is_of_a_file:
         output = _free(output.with_suffix(".csv"))
         _note(f"The result is a table, which is in {output}.")
+
     save(frame, output or sys.stdout, file_format)
     if not len(frame):
         _note(f"{inert(function.name)} returned no rows.")
@@ -389,6 +396,7 @@ def _read_arguments(words: list[str]) -> dict[str, Any]:
             raise given_twice(name)
         # The shell has expanded its own variables already.
         values[name] = value if value.startswith("$") else read_value(value, {})
+
     return values
 
 
@@ -404,6 +412,7 @@ def _write_file(
     if output and output.is_dir():
         output = _free(output / f"{name}{file.ending}")
         _note(f"The result is in {output} ({file.about}).")
+
     save(frame, output or stream, "file")
 
 
@@ -439,12 +448,14 @@ def login(options: argparse.Namespace) -> None:
     ):
         print(session.ready().status())
         return
+
     source = connection.token
     if not isinstance(source, Login) or not source.in_keyring:
         raise ConfigError(
             "This profile has no login whose token is stored in the keyring.",
             'Add login = "EMAIL" and keep = "keyring" to a profile, and use --profile NAME.',
         )
+
     session.login(source.email, ask_password(source.email))
     print(session.status())
 

@@ -109,6 +109,7 @@ def server_of(
                 [f"The tool failed inside jupyter_funcs: {type(error).__name__}."],
                 is_error=True,
             )
+
         return _result(
             [" ".join([note, *(f"Warning: {text}" for text in warnings)]), table]
         )
@@ -231,6 +232,7 @@ def _keys(function: RemoteFunction) -> dict[str, str]:
             while key in keys.values():  # another parameter has this name on the wire
                 key = _name(f"{key}_")
             keys[field.name] = key
+
     return keys
 
 
@@ -260,6 +262,7 @@ def _arguments(function: RemoteFunction, arguments: Values) -> JsonObject:
             f"{listed(files, 'and')} would send a file of this machine.",
             "Ask the user to run it.",
         )
+
     return {
         name: _respelled(value, _shown_values(properties.get(name, {})))
         for name, value in values.items()
@@ -294,6 +297,7 @@ def as_texts(
     if shown < total:
         note = f"The first {shown} of {total} rows. A result has at most {most:,} characters."
         note = f"{note} {hint}".rstrip()
+
     if len(text) > most:
         note += " The column names are cut too."
     if frame.attrs.get("funcs", {}).get("synthetic"):

@@ -93,6 +93,7 @@ def write(session: Session, folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():
             atomic_write_text(path, text)
+
     return list(texts)
 
 
@@ -120,6 +121,7 @@ def stub(session: Session) -> str:
         parts.append(
             f"    @overload\n    def __getitem__(self, name: Literal[{name!a}], /) -> _{slug}: ...\n"
         )
+
     if overloads:
         parts.append("    @overload\n")
     parts += [

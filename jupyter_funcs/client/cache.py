@@ -77,6 +77,7 @@ def run_keys(
         except TypeError:  # an object is told by nothing that is kept: such a result is never found again
             run.update(uuid4().bytes)
         keys.append(run.hexdigest())
+
     return keys
 
 
@@ -173,6 +174,7 @@ class Cache:
             oldest = min(
                 (entry.written for entry in segments.all.values()), default=None
             )
+
         return CacheStatus(
             str(self.folder),
             *facts,
@@ -190,6 +192,7 @@ class Cache:
         if segments is not None:
             self.trouble = ""
             segments.clear()
+
         after = self.status()
         return replace(
             after, removed=(before.runs - after.runs, before.size - after.size)
@@ -229,6 +232,7 @@ class Cache:
         with suppress(OSError):  # then only this session finds its own results
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             atomic_write_bytes(path, salt, 0o600)
+
         # Another process may have replaced the file meanwhile.
         return _read_salt(path) or salt
 
@@ -253,6 +257,7 @@ class CacheWriter:
             return self._writer.add(key, frame)
         except Exception as error:  # noqa: BLE001  # a sweep continues, whatever is wrong with its cache
             self._stop(error)
+
         return False
 
     def close(self) -> None:

@@ -178,6 +178,7 @@ class Client(ABC, Generic[CallT_co]):
             raise NotFoundError(
                 "The functions are not listed yet.", "List them with funcs.names."
             )
+
         background.forbid_on_loop()  # before the lock, whose holder waits for the loop
         with self._lock:
             if self._catalog is None:
@@ -227,6 +228,7 @@ class Client(ABC, Generic[CallT_co]):
                 with suppress(FuncsError):  # none is kept
                     return background.run(self.remote.kept_listing(error))(), -math.inf
                 raise
+
         catalog, at, warned = early
         self._warn_if_token_ends()
         warn_all(warned)
@@ -322,6 +324,7 @@ class Client(ABC, Generic[CallT_co]):
                 f"The profile {self.service} has no login.",
                 'Add login = "EMAIL" to the profile.',
             )
+
         try:
             source.log_in(email, password, self._login)
         except KeyringUnavailableError as error:
@@ -362,11 +365,13 @@ class Client(ABC, Generic[CallT_co]):
                 answered = time.monotonic() - began
         except FuncsError as error:
             trouble = str(error)
+
         functions = None
         left_out = Counter[str]()
         if (catalog := self.listed) is not None:
             functions = len(catalog)
             left_out.update(catalog.left_out.values())
+
         return Status(
             self.service,
             self.address,
@@ -450,6 +455,7 @@ class Client(ABC, Generic[CallT_co]):
             table.nothing = redacted_all(
                 f"No function matches {quote(str(words).strip())}; %funcs find lists them all."
             )
+
         return table
 
     def __getitem__(self, name: str | int) -> CallT_co:
@@ -472,6 +478,7 @@ class Client(ABC, Generic[CallT_co]):
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute {name!r}"
             )
+
         if self.listed is None and _is_completing():
             raise AttributeError(f"The functions are not listed yet: {name!r}.")
         catalog = self.catalog
@@ -487,6 +494,7 @@ class Client(ABC, Generic[CallT_co]):
             raise NoFunctionError(
                 f"There is no function {quote(name)} in your catalog.", hint
             )
+
         return self._bind(catalog, function)
 
     @property
@@ -629,4 +637,5 @@ def _is_completing() -> bool:
         if frame.f_code.co_name == "object_inspect_mime":
             return True
         frame = frame.f_back
+
     return False

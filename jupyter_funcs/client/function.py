@@ -119,10 +119,12 @@ class RemoteCall:
             if job is not None:
                 job.cancel()
             raise
+
         if (
             "jupyter_funcs.magic.extension" in sys.modules
         ):  # only the extension completes listed values
             self.learn(job.args)
+
         return frame
 
     def submit(self, /, *unnamed: Any, **values: Any) -> Job:
@@ -162,11 +164,13 @@ class RemoteCall:
         if remote.keeps_runs:
             progress.kept_id = token_hex(16)
             progress.is_kept = wants_kept
+
         job = self._started(args, progress)
         if wants_kept and not progress.is_kept:
             job.note(
                 f"{self.session.service} keeps no runs: the result is only in this kernel."
             )
+
         return job
 
     def kept(self, id_: str, args: Args) -> Job:
@@ -205,6 +209,7 @@ class RemoteCall:
             frame = await self._fetch_or_explain(args, progress)
             if is_kept:
                 await asyncio.to_thread(cache.put, key, frame)
+
         return frame
 
     async def _fetch_or_explain(self, args: Args, progress: Progress) -> pd.DataFrame:
@@ -221,6 +226,7 @@ class RemoteCall:
             if isinstance(error, FunctionError):
                 raise
             refusal = error
+
         raise await self.explain(refusal)
 
     async def _list_values(self, error: FuncsError, args: Args) -> None:
@@ -273,6 +279,7 @@ class RemoteCall:
                     f"Get it again with funcs[{quote(self.name)}], or reopen its panel.",
                     getattr(refusal, "errors", None),
                 )
+
         return refusal
 
     def form(self, /, *unnamed: Any, **values: Any) -> Form:
@@ -306,6 +313,7 @@ class RemoteCall:
                 )
             form.variables = other.variables
             form.update(other.values)
+
         form.update(values)
         return form
 
@@ -474,6 +482,7 @@ class RemoteCall:
             values.append(
                 (f"{names[name]}=", code) if name in names else ("**", {name: code})
             )
+
         call = f"funcs.{self.slug}"
         if hasattr(type(self.session), self.slug):
             call = f"funcs[{self.name!r}]"
@@ -509,6 +518,7 @@ def _code_value(value: Any) -> Any:
         if value.name.isidentifier():
             return _Bare(value.name)
         return value
+
     try:
         return plain(value)
     except TypeError:

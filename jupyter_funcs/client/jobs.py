@@ -144,6 +144,7 @@ class Job:
         finally:
             if self.future.done():
                 self._warn()
+
         raise RunCancelledError(
             f"{self.function} was cancelled; the service may still finish it.",
             "Run it again.",
@@ -156,6 +157,7 @@ class Job:
             return RunCancelledError(
                 f"{self.function} was cancelled; the service may still finish it."
             )
+
         if not self.future.done():
             return None
         error = self.future.exception()

@@ -79,6 +79,7 @@ def usable(name: str, value: Any) -> str:
         or callable(value)
     ):
         return ""
+
     is_data = type(value).__module__.partition(".")[0] in {"pandas", "numpy", "decimal"}
     is_list = type(value) in (list, tuple, range)
     if is_data or is_list or isinstance(value, _SCALARS):
@@ -147,6 +148,7 @@ class ResultVariable:
         while self._is_taken(name) or name in others:
             number += 1
             name = f"{wanted}_{number}"
+
         before = self.name
         self.name = name
         self._output = ""
@@ -193,6 +195,7 @@ class ResultVariable:
         if value is not shown and not (replace or self._is_of_rerun(name)):
             kind = type(value).__name__
             return f"{name} already exists ({kind})."
+
         if hasattr(builtins, name) and not replace:
             return f"{name} is a Python built-in, which this variable would hide."
         old = _assigned_by(before)
@@ -273,6 +276,7 @@ def _check_name(name: str) -> None:
             f"{quote(name)} is a Python keyword.",
             f"Choose another name, such as {name}_.",
         )
+
     if not name.isidentifier():
         raise ArgumentError(
             f"{quote(name)} isn't a valid variable name.",

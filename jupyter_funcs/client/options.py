@@ -113,6 +113,7 @@ class CallOptions:
                 raise ArgumentError(
                     f"{name} takes {_TAKES[name][0]}, not {quote(value)}."
                 )
+
         return replace(self, **options)
 
 

@@ -74,6 +74,7 @@ def next_page(
         changed = {param.name: _typed(param, more.lead) for param in asking[:1]}
     else:
         changed = _counted(params, args, page)
+
     if changed:
         return NextPage({**args, **changed})
     return None
@@ -84,15 +85,18 @@ def _counted(params: Mapping[str, Param], args: Args, page: Page) -> JsonObject:
     for name in _NUMBERS:
         if param := params.get(name):
             return {param.name: _number(param, args, 1) + 1}
+
     for name in _SKIPPED:
         if param := params.get(name):
             return {
                 param.name: _number(param, args, int(name == "startindex"))
                 + len(page.rows)
             }
+
     for row in page.rows[-1:]:
         if _AFTER_ROW in params and isinstance(row, dict) and "id" in row:
             return {params[_AFTER_ROW].name: row["id"]}
+
     return {}
 
 
@@ -159,6 +163,7 @@ class PagedRun:
         finally:
             if self._store is not None:
                 await asyncio.to_thread(self._store.close, is_ended=is_ended)
+
         if self._only is not None and self._pages.more is None:
             return await self._read(self._only, options)
         return await asyncio.to_thread(self._pages.frame, options.schema, why_not_all)
@@ -188,6 +193,7 @@ class PagedRun:
             if repr(after) in sent:
                 return "a page names an earlier one as its next"
             following = after
+
         return f"there are more than most_pages = {most:,} pages"
 
     async def _add(self, wanted: NextPage) -> str:
@@ -206,6 +212,7 @@ class PagedRun:
             kept = reply.without_token(), dict(reply.headers)
             if self._store is not None:
                 await asyncio.to_thread(self._store.put, number, *kept)
+
         why_not = await asyncio.to_thread(self._pages.add, *kept)
         self._progress.said = (
             f"{plural(self._pages.number, 'page')}, {plural(self._pages.rows, 'row')}"
@@ -223,6 +230,7 @@ class PagedRun:
             reply = await self._source.run(
                 self._function, wanted.args, terms, self._progress
             )
+
         assert isinstance(reply, Reply)  # of a source that sends requests
         return reply
 

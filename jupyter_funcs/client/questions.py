@@ -89,6 +89,7 @@ def _answers(question: Question) -> dict[str, Any] | None:
         RuntimeError,
     ):  # ipykernel's StdinNotImplementedError is one: nobody can answer
         return None
+
     if reply.strip().casefold() in _NO:
         return None
     return form.args

@@ -103,6 +103,7 @@ class Remote:
             read = None
             if not self.source.kind:
                 self.source, read = await detected(self.transport, terms, progress)
+
         read = read or await read_listing(self.source, self.transport, terms, progress)
 
         def listed() -> Catalog:
@@ -138,6 +139,7 @@ class Remote:
             read = partial(self._read, function)
             run = PagedRun(self.source, function, terms, progress, read)
             work = run.frame(args, options, self.listed(function))
+
         frame = await with_deadline(seconds, work, function.name, progress, until)
         told = frame.attrs.get("funcs", {})
         if "page" in told:  # a link may repeat a key
@@ -267,12 +269,14 @@ class Remote:
                 envelope=is_service,
                 listed=self.listed(function),
             )
+
         if len(reply.data) <= _SMALL:
             # On the loop, because handing a small reply to a thread takes longer than reading it. One at a time and
             # after pending requests are sent, so that the service works while replies are read.
             async with self.transport.turn:
                 await asyncio.sleep(0)
                 return reply.read(read)
+
         return await asyncio.to_thread(reply.read, read)
 
 
@@ -359,6 +363,7 @@ class ListedValues:
                     del self._listings[key]
 
             task.add_done_callback(end)
+
         return await asyncio.shield(task)
 
 

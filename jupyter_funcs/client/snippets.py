@@ -53,12 +53,14 @@ def blocks(
     if (many := sum(len(args.get(name, ())) for name in form.swept)) > _MOST_VALUES:
         note = f"{many:,} values are too many to write out. Keep them in a variable of the notebook."
         return [{"name": "python", "code": f"# {note}", "note": ""}]
+
     sweeps = bool(form.swept)
     command = "call"
     about = "a shell; the token comes from the environment"
     if sweeps:
         command = "sweep"
         about = "the first of the runs, in a shell"
+
     shown = []
     # %funcs connect supports neither.
     if not (where.startswith("[") or _options(function)):
@@ -67,6 +69,7 @@ def blocks(
         if where:
             note += f", after %funcs connect {where}"
         shown.append({"name": "magic", "code": code, "note": note})
+
     program = python(
         function, args | _variables(form), where, sweeps=sweeps, result=result
     )
@@ -74,6 +77,7 @@ def blocks(
     with suppress(FuncsError):  # values that make no valid request
         if code := curl(function, form.first):  # a run is a single HTTP request
             shown.append({"name": "curl", "code": code, "note": about})
+
     return shown
 
 
@@ -137,6 +141,7 @@ def linked(text: str) -> tuple[str, dict[str, Any]]:
             f"{quote(text)} isn't a link to a function.",
             "Copy link, in the panel's ⋯ menu, makes one: ?funcs=NAME&k=v.",
         )
+
     start = names.index("funcs")
     values: dict[str, Any] = {}
     for name, value in pairs[start + 1 :]:
@@ -191,6 +196,7 @@ def curl(function: RemoteCall, args: Values) -> str:
             "headers": headers,
             "body": sent,
         }
+
     if "url" not in sent or function.options.pages:
         return ""
     url = shlex.quote(sent["url"])
@@ -204,6 +210,7 @@ def curl(function: RemoteCall, args: Values) -> str:
             url += f'"${credential["variable"]}"'
         else:
             options.append(_secret_option(credential))
+
     command = [f"curl -X {sent['method']} {url}", *options]
     command += [
         f"-H {shlex.quote(f'{name}: {value}')}"
@@ -214,6 +221,7 @@ def curl(function: RemoteCall, args: Values) -> str:
         if not body:
             return ""
         command.append(body)
+
     text = " \\\n  ".join(command)
     if session.address:
         return text
@@ -274,6 +282,7 @@ def _magic_value(field: Field, value: Any) -> str:
         value = plain(value)
     except TypeError:
         return f"${field.identifier}"
+
     if isinstance(value, list):
         return f"[{', '.join(map(json_text, value))}]"
     text = entry_of(field, value)

@@ -228,6 +228,7 @@ class Exchange:
         if isinstance(error, FuncsError):
             error.status = 0 if response is None else response.status_code
             return Failure(error.with_traceback(None))
+
         if not isinstance(error, _ERRORS):
             return Failure(
                 ServiceConnectionError(
@@ -235,10 +236,12 @@ class Exchange:
                     "Try again.",
                 )
             )
+
         proxy = None
         if self._transport is None:
             with suppress(httpx.InvalidURL):
                 proxy = environment_proxy(httpx.URL(url))
+
         return _translate(
             error, urlsplit(url).netloc or self.connection.name, response, proxy
         )
@@ -254,6 +257,7 @@ class Exchange:
             return httpx.AsyncClient(
                 transport=self._transport, headers=_HEADERS, trust_env=False
             )
+
         own = (self.connection.base_url, self.connection.allow_server)
         # Not a file's.
         addresses = [address for address in own if address.startswith("http")]
@@ -286,6 +290,7 @@ class Exchange:
         except OSError:
             what = "The environment's settings for certificates are invalid."
             hint = "Check SSL_CERT_FILE."
+
         raise ConfigError(inert(what), hint)
 
 
@@ -357,6 +362,7 @@ def _with_secrets(
             place,
             secret if is_pair else Password(*secret.reveal().partition(":")[::2]),
         )
+
     return request
 
 
@@ -456,6 +462,7 @@ class _UserTransport(httpx.AsyncBaseTransport):
         else:
             await request.aread()
             response = await asyncio.to_thread(self.transport.handle_request, request)
+
         headers = response.headers
         stream = response.stream
         # httpx decodes a response made of bytes at once, but keeps the bytes. If the user's transport has read a
@@ -467,6 +474,7 @@ class _UserTransport(httpx.AsyncBaseTransport):
                 del headers["content-encoding"]
         elif not isinstance(stream, httpx.AsyncByteStream):
             stream = _ThreadedStream(stream)
+
         return httpx.Response(response.status_code, headers=headers, stream=stream)
 
     async def close(self) -> None:  # not `aclose`, because several clients share it
@@ -498,6 +506,7 @@ def _translate(
     if proxy:
         peer = inert(str(proxy))
         setting = proxy.variable
+
     cause = next(
         (cause for cause in with_causes(error) if isinstance(cause, ssl.SSLError)), None
     )
@@ -508,6 +517,7 @@ def _translate(
                 "Ask its operator. If your company has its own authority, set SSL_CERT_FILE to that certificate.",
             )
         )
+
     if isinstance(error, httpx.ConnectError):
         return _unreachable(error, host if cause else peer, setting)
     received = (
@@ -578,6 +588,7 @@ def _broken(
             what = f"The connection to {host} broke before the reply was complete{received}."
             ours = ServiceConnectionError(what, "Try again.")
             proof = Proof.BROKEN
+
     return Failure(ours, proof)
 
 

@@ -119,6 +119,7 @@ class Login(CachedToken):
                 rejected = self._rejected and self._rejected.reveal()
                 if secret.expires_at > time.time() and secret.reveal() != rejected:
                     return secret.reveal()
+
         raise AuthenticationError(
             f"You are not logged in, or the login has expired: {self.label}.",
             f"Log in with %funcs connect {self._profile}; in a shell: jupyter funcs login --profile {self._profile}.",
@@ -150,6 +151,7 @@ class FromKeyring(CachedToken):
                 return text
         except KeyringUnavailableError as error:
             problem = f"cannot be used ({error})"
+
         raise AuthenticationError(
             f"The keyring {problem}: {self.label}.",
             f"Add it: keyring set '{_entry(self._base_url)}' '{self._user}'",
@@ -218,18 +220,21 @@ class OAuth(CachedToken):
         if self._refresh is None and "keep" in self._about:
             with suppress(KeyringUnavailableError, ConfigError):
                 self._refresh = Secret(keyring_get(urls["token"], self._entry))
+
         if (refresh := self._refresh) is not None:
             with suppress(AuthenticationError):  # it has ended as well
                 return self._fetched(
                     lambda client: client.refresh_token(urls["token"], refresh.reveal())
                 )
             self._refresh = None
+
         if flow == "client":
             return self._fetched(
                 lambda client: client.fetch_token(
                     urls["token"], grant_type="client_credentials"
                 )
             )
+
         raise AuthenticationError(
             f"You are not logged in, or the login has ended: {self.label}.",
             f'Log in with %funcs connect {self._profile}, or jf.connect("{self._profile}").ready(); '
@@ -255,6 +260,7 @@ class OAuth(CachedToken):
                 name: {key: self._checked(url) for key, url in urls.items()}
                 for name, urls in listed.items()
             }
+
         wanted = (
             [self._about["flow"]]
             if "flow" in self._about
@@ -263,6 +269,7 @@ class OAuth(CachedToken):
         for flow in wanted:
             if flow in self._flows:
                 return flow, self._flows[flow]
+
         raise ConfigError(
             f"No address is known for the {self.label}.",
             'Add issuer = "https://…" for OpenID Connect, or another flow or client_secret_env.',
@@ -282,6 +289,7 @@ class OAuth(CachedToken):
                 f"{quote(url)} describes another provider than {quote(issuer)}.",
                 "Check the issuer.",
             )
+
         # Of any origin: the provider itself names them.
         urls = {key: only(str, about.get(name)) for key, name in _ENDPOINTS.items()}
         urls = {
@@ -313,6 +321,7 @@ class OAuth(CachedToken):
             raise ConfigError(
                 "OAuth needs another package.", "pip install 'jupyter-funcs[oauth]'"
             ) from None
+
         secret = None if self._secret is None else self._secret().reveal()
         is_openid = "issuer" in self._about or "discovery" in self._scheme
         scope = " ".join(self._about.get("scopes", ())) or (
@@ -333,6 +342,7 @@ class OAuth(CachedToken):
                 problem = redacted_line(
                     f"{code} {getattr(error, 'description', '') or ''}".strip()
                 )
+
         kind = AuthenticationError if code else ServiceConnectionError
         failure = kind(
             f"The {self.label} failed: {problem}.", "Check the client and its provider."
@@ -362,6 +372,7 @@ class OAuth(CachedToken):
             raise ConfigError(
                 f"Port {port} can't be used: {error.strerror}.", "Check redirect_port."
             ) from None
+
         with redirect:
             client = self._client(
                 redirect_uri=redirect.uri, code_challenge_method="S256"
@@ -371,6 +382,7 @@ class OAuth(CachedToken):
                 urls["start"], code_verifier=verifier
             )
             answer = redirect.answer_to(url, self.label)
+
         sent = {"code": answer["code"], "code_verifier": verifier}
         return self._fetched(
             lambda client: client.fetch_token(
@@ -395,6 +407,7 @@ class OAuth(CachedToken):
                 f"The {self.label} failed: the provider issued no code.",
                 "Try another flow.",
             )
+
         _show(f"To log in, open {place} and enter the code {code}")
         until = time.monotonic() + _LOGIN_SECONDS
         seconds = float(only(int, about.get("interval", 5)))
@@ -412,6 +425,7 @@ class OAuth(CachedToken):
             except AuthenticationError as error:
                 if not error.refused:  # else the user has not entered it yet
                     raise
+
         raise AuthenticationError(
             f"The {self.label} was not finished in time.", "Try again."
         )
@@ -445,10 +459,12 @@ class ServerLogin(CachedToken):
             with suppress(KeyringUnavailableError):
                 text = keyring_get(self._base_url, self._profile)
                 self._kept = lambda: text
+
         if self._kept():
             with suppress(AuthenticationError):  # it has ended as well
                 return self._fetched(None)
             self._kept = str
+
         raise AuthenticationError(
             f"You are not logged in, or the login has ended: {self.label}.",
             f'Log in with %funcs connect {self._profile}, or jf.connect("{self._profile}").ready().',
@@ -506,6 +522,7 @@ class _Redirected(BaseHTTPRequestHandler):
         if not is_ours:
             self.send_error(404)
             return
+
         self.server.answer = answer
         self.send_response(200)
         self.send_header("Content-Type", "text/plain")
@@ -546,6 +563,7 @@ def keyring_set(base_url: str, user: str, secret: Hidden) -> None:
                 raise KeyringUnavailableError(
                     f"{kind.__name__} stores secrets as plain text that can be read"
                 )
+
         keyring.set_password(_entry(base_url), user, secret.reveal())
 
     _use_keyring(put)
@@ -569,6 +587,7 @@ def _use_keyring(work: Callable[[Any], T]) -> T:
         problem = f"no answer within {_KEYRING_SECONDS:g} s; is it locked?"
     except Exception as error:  # noqa: BLE001  # each system's keyring raises its own errors
         problem = _KEYRING_PROBLEMS.get(type(error).__name__, type(error).__name__)
+
     raise KeyringUnavailableError(problem)
 
 
@@ -606,6 +625,7 @@ def _ask(show: Callable[[], str], what: str, otherwise: FuncsError | None) -> Hi
             "Provide the token in another way, for instance with token_env in the profile.",
         )
         raise otherwise or nobody from None
+
     if not answer.reveal().strip():
         raise ConfigError(f"Nothing was entered for {what}.", "Try again.")
     return answer

@@ -193,6 +193,7 @@ def resolve(  # noqa: PLR0913  # what `connect` takes
         connection = _document(file, source)
     else:
         connection = _resolved(where, source)
+
     passed: dict[str, Any] = {}
     if allow_server:
         passed["allow_server"] = _normalized(allow_server)
@@ -203,6 +204,7 @@ def resolve(  # noqa: PLR0913  # what `connect` takes
             "allow_server and server choose the server of an OpenAPI document.",
             "Leave them out, or pass a document.",
         )
+
     if connection is None:
         return None
     connection = replace(
@@ -254,6 +256,7 @@ def _file(where: object) -> Path | None:
         path = expanded(where)
         with suppress(OSError, ValueError):
             return path if path.is_file() else None
+
     return None
 
 
@@ -262,6 +265,7 @@ def _resolved(where: object, source: TokenSource | None) -> Connection | None:
         raise ConfigError(
             f"The service must be text, not {type(where).__name__}.", _CONNECT_HINT
         )
+
     own = os.environ.get("FUNCS_BASE_URL")
     if own and not where and source is None:
         return _own(own)
@@ -272,6 +276,7 @@ def _resolved(where: object, source: TokenSource | None) -> Connection | None:
             "There is a token, but no address to send it to.",
             "Pass the address to connect(), or set FUNCS_BASE_URL.",
         )
+
     name = name or _default_profile()
     if not name:
         return None
@@ -320,6 +325,7 @@ def config_problem() -> str:
         wrong = "is not a file" if path.exists() else "does not exist"
     except OSError as error:
         wrong = f"cannot be read ({error.strerror})"
+
     return f"FUNCS_CONFIG names {quote(path, 200)}, which {wrong}"
 
 
@@ -338,12 +344,14 @@ def _default_profile() -> str | None:
             return None
     except OSError:  # a home folder without read permission
         return None
+
     name = _read_toml(path).get("default")
     if name is not None and not isinstance(name, str):
         raise ConfigError(
             f"The default in {path} is not the name of a profile.",
             'Write default = "NAME".',
         )
+
     return name
 
 
@@ -355,6 +363,7 @@ def _from_environment(url: str) -> TokenSource | None:
             f"{listed(names, 'and')} are both set.",
             "Unset the one that your service does not accept.",
         )
+
     if not names:
         return None
     [name] = names
@@ -400,6 +409,7 @@ def _from_profile(name: str, source: TokenSource | None) -> Connection:
         command_environment(connection)  # raises if a variable isn't set
     else:
         connection = _addressed(profile, name, source)
+
     return replace(
         connection,
         name=name,
@@ -444,11 +454,13 @@ def _profile_source(profile: _Table, name: str, address: str) -> TokenSource | N
         and _kind_of(address, profile.get("kind", "")) == "mcp"
     ):
         return ServerLogin(name, address, in_keyring=in_keyring)
+
     if "login" in profile:
         return Login(name, address, only(str, profile["login"]), in_keyring=in_keyring)
     for key in _SOURCES:
         if key in profile:
             return _token_source(key, profile[key], f"profile {quote(name)}", address)
+
     return None
 
 
@@ -470,6 +482,7 @@ def _text(name: str, label: str) -> str:
         what = f"The variable {name} in {label} is not set."
     else:
         name = "it"
+
     raise ConfigError(
         what,
         f"Set {name} to its value before Jupyter starts, or name another in {profiles_file()}.",
@@ -485,6 +498,7 @@ def _python(
         raise ConfigError(
             "Python functions take no token.", "Leave out token and api_key."
         )
+
     target: object = functions
     where = ""
     if isinstance(functions, ModuleType):
@@ -502,6 +516,7 @@ def _python(
         name = modules.pop() if len(modules) == 1 else "functions"
         target = tuple(functions)
         where = f"[{', '.join(getattr(function, '__name__', 'function') for function in functions)}]"
+
     address = f"python:{name}"
     return Connection(
         name, address, NO_TOKEN, where=where or address, kind="python", target=target
@@ -532,6 +547,7 @@ def _scheme_source(
         assert secret is not None
         secret.prefix = table.get("prefix")
         return secret
+
     own = [
         table.get("allow_server", ""),
         table.get("issuer", ""),
@@ -562,6 +578,7 @@ def _token_source(
         source = FromFile(label, value, make)
     else:
         source = FromKeyring(label, base_url, value, make)
+
     source.header = _HEADERS.get(secret, "Authorization")
     return source
 
@@ -590,11 +607,13 @@ def _no_profile(name: str, profiles: _Table, path: Path) -> ConfigError:
             "There is no such profile: a profile's name is shorter and has no @.",
             "Use a name or an address. If this was a token, have it replaced: the history keeps what you type.",
         )
+
     if name.lower().endswith(_DOCUMENTS):
         return ConfigError(
             f"There is no file {quote(name)}, and no profile of this name.",
             "Check its path.",
         )
+
     key = name
     if not (name.isascii() and name.replace("-", "_").isidentifier()):
         key = f'"{name}"'
@@ -606,6 +625,7 @@ def _no_profile(name: str, profiles: _Table, path: Path) -> ConfigError:
         hint = "The demo has no name: it is used by jf.connect() and %funcs connect if no service is configured."
     elif "." in name and not near:
         hint = f'Write "https://{name}" for a service at this address; a profile is [profiles."{name}"] in {path}.'
+
     return ConfigError(f"There is no profile {quote(name)}.", hint)
 
 
@@ -618,12 +638,15 @@ def _profile_problem(profile: _Table) -> str:
         runs = "module"
     elif kind == "mcp" and "command" in profile:
         runs = "command"
+
     if unknown := profile.keys() - _KEYS_BY_TARGET[runs]:
         which = "a command and the" if runs == "command" else "the unknown"
         return f"has {which} key {quote(min(unknown))}"
+
     for key, (fits, what) in _CHECKS.items():
         if key in {*profile, runs} and not fits(profile.get(key)):
             return f"has {what}"
+
     if runs:
         return ""
     return _address_problem(profile) or _document_problem(profile)
@@ -639,6 +662,7 @@ def _address_problem(profile: _Table) -> str:
     for key in [*sources, *({"allow_server", "file"} & profile.keys())]:
         if not (key.endswith("_env") or _is_source(key, profile[key])):
             return f"has a value of {key} that is not text"
+
     if not _is_kept(profile):
         return 'has a keep; it can only be true, or "keyring" with login = "EMAIL"'
     if "file" in profile and (others := {"url", "login"} & profile.keys()):
@@ -686,9 +710,11 @@ def _scheme_problem(table: _Table) -> str:
             return f"has a {key} and no {user}"
         if not _is_source(key, table[key]):
             return f"has a {key} that is not text"
+
     for key in _AUTH_KEYS.keys() & table.keys():
         if not _AUTH_KEYS[key](table[key]):
             return f"has a {key} of another kind"
+
     return ""
 
 
@@ -758,6 +784,7 @@ def _connection(
     if source is None:
         public = 'If it needs none, write a profile with kind = "openapi" or "mcp".'
         raise ConfigError(f"There is no token for {base_url}.", f"{no_token} {public}")
+
     name = base_url.partition("://")[2]
     exact = _normalized(url, exact=True)
     return Connection(name, base_url, source, source.header, kind=kind, location=exact)
@@ -800,6 +827,7 @@ def _source(token: str | Callable[[], str] | TokenSource, secret: str) -> TokenS
         raise ConfigError(
             "A token must be text, or a function that returns it.", _CONNECT_HINT
         )
+
     source.header = _HEADERS[secret]
     return source
 
@@ -824,11 +852,13 @@ def _normalized(url: str, *, exact: bool = False) -> str:
         raise ConfigError(
             "The address of the service is invalid.", "Write it as https://host."
         ) from None
+
     if parts.username or parts.password:
         raise ConfigError(
             f"The address {parts.scheme}://****@{host} contains a user name or a password.",
             "Leave them out and use a token.",
         )
+
     if (
         parts.scheme not in {"http", "https"}
         or not host
@@ -839,6 +869,7 @@ def _normalized(url: str, *, exact: bool = False) -> str:
         raise ConfigError(
             f"{shown} is not the address of a service.", "Write it as https://host."
         )
+
     host = _netloc(host, port)
     if exact and parts.path != "/":
         return urlunsplit((parts.scheme, host, parts.path, parts.query, ""))

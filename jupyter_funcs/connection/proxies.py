@@ -43,6 +43,7 @@ def environment_proxy(address: httpx.URL) -> Proxy | None:
         for entry in re.split(r"[\s,]+", proxies.get("no", ""))
     ):
         return None
+
     variable = max(
         (name for name in os.environ if name.lower() == f"{kind}_proxy"),
         default="the system's settings",
@@ -85,6 +86,7 @@ def _is_excepted(address: httpx.URL, entry: str) -> bool:
         with suppress(ValueError):
             return ipaddress.ip_address(address.host) in network
         return False
+
     name = _ascii(address, host.lstrip("*.").lower())
     return bool(name) and f".{_ascii(address, address.host)}".endswith(f".{name}")
 

@@ -204,6 +204,7 @@ class Reply(NamedTuple):
             raise
         finally:
             redactor.reset(token)
+
         del self
         # Out here, so that the reader's error, which holds what it read, isn't chained.
         raise failed
@@ -233,6 +234,7 @@ async def read_reply(
     ):
         body = b"[]"
         content_type = ""
+
     _check(response, body)
     media_type = content_type.partition(";")[0].strip().lower()
     lines = media_type in _NDJSON
@@ -270,6 +272,7 @@ def _why_cut(response: httpx.Response, body: bytes, *, lines: bool) -> str:
         response.headers
     ):
         return "it ended when the connection closed"
+
     return ""
 
 
@@ -293,6 +296,7 @@ async def _read(response: httpx.Response, max_bytes: int, progress: Progress) ->
         and int(announced) > max_bytes
     ):
         raise too_large(max_bytes)
+
     # Returns its bytes without a copy, also if they came in one piece.
     body = io.BytesIO()
     async for piece in pieces(response):
@@ -304,6 +308,7 @@ async def _read(response: httpx.Response, max_bytes: int, progress: Progress) ->
             body = io.BytesIO(piece)
             body.seek(len(piece))
         progress.received = body.tell()
+
     return body.getvalue()
 
 
@@ -343,6 +348,7 @@ def _check(response: httpx.Response, body: bytes) -> None:
         not head and len(body) <= _MAX_ERROR_BYTES
     ):  # the reader finds out about more blanks, in a thread
         raise ProtocolError("The service sent an empty reply.", TRY_AGAIN)
+
     if head.startswith(b"<") and "html" in response.headers.get(
         "content-type", "text/html"
     ):
@@ -377,12 +383,14 @@ async def read_failure(
                 error_text(body) or "The service has nothing of this name (404)."
             )
         )
+
     error = _error(response, body, again)
     if status == HTTPStatus.UNAUTHORIZED and not any(map(Hidden.reveal, secrets)):
         what = f"The service needs a token{_after_colon(error_text(body))}"
         error = AuthenticationError(
             what, "Connect with token=…, or name the token's source in a profile."
         )
+
     error.status = status
     # What a kept run has ended with, and not what became of the request.
     proof = Proof.FINAL
@@ -406,19 +414,23 @@ def _error(response: httpx.Response, body: bytes, again: str) -> FuncsError:
         return ArgumentError(
             text or f"The service rejects the arguments ({status}).", errors=by_argument
         )
+
     if make := _BY_STATUS.get(status):
         is_of_gateway = status == HTTPStatus.GATEWAY_TIMEOUT and not is_ours
         return make("" if is_of_gateway else text, again)
+
     if status >= 500:
         return ServerError(
             f"The service failed ({status}){_after_colon(text)}",
             again or "Try again later.",
         )
+
     what = f"answered with status {status}{_after_colon(text)}"
     hint = CHECK_ADDRESS
     if 300 <= status < 400:
         what = f"redirects to another address ({status}); nothing was sent there."
         hint = "Connect to the new address."
+
     return ProtocolError(f"The service {what}", hint)
 
 
@@ -430,11 +442,13 @@ def _not_found(url: httpx.URL, text: str, *, is_ours: bool) -> FuncsError:
         if is_kept:
             hint = "See %funcs history."
         return NotFoundError(text or "The service has no such function.", hint)
+
     what = "nothing"
     if url.path.endswith(LOGIN_PATH):
         what = "no login"
     elif url.path.endswith((LIST_PATH, RUN_PATH)):
         what = "no function service"
+
     return ConfigError(f"There is {what} at {url} (404).", CHECK_ADDRESS)
 
 
@@ -497,6 +511,7 @@ def _refusal(body: bytes) -> tuple[str, Messages]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # Clipped, because html fails on numbers of more than 4,300 digits.
         text = html.unescape(_flat(_MARKUP.sub(" ", body.decode("utf-8", "replace"))))
+
     masked = {
         redacted_all(name): [redacted_line(_flat(text), _MAX_TEXT) for text in texts]
         for name, texts in by_argument.items()
@@ -531,12 +546,14 @@ def _said_of_object(value: Values, by_argument: Messages, level: int) -> str:
         by_argument.setdefault(place, []).append(text)
         if place not in text:
             text = f"{place}: {text}"
+
     texts = [text]
     for inner in filter(None, map(value.get, _LISTS)):
         if isinstance(inner, dict):
             texts += _of_each(inner, by_argument)
         else:
             texts.append(_said(inner, by_argument, level + 1))
+
     if not any(texts):
         texts = _members_of(value, by_argument)
     return _sentences(texts)
@@ -584,6 +601,7 @@ def _place(entry: Values, keys: tuple[str, ...]) -> str:
             ),
             "",
         )
+
     if isinstance(place, str):
         place = place.replace("/", ".").split(".")
     return _path(list(map(str, only(list, place))))
@@ -630,6 +648,7 @@ async def decompressed(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
             left = member.unused_data if member.eof else member.unconsumed_tail
             if member.eof:
                 member = None
+
     if member is not None:
         raise ProtocolError(
             f"The reply is cut short: its gzip data end at byte {received:,}.",

@@ -95,6 +95,7 @@ def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:
             waits.append(float(item))
         elif (at := _time(item)) is not None:
             waits.append(max(0.0, at - start))
+
     return max(waits, default=None)
 
 

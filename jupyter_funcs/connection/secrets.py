@@ -88,6 +88,7 @@ class Secret(Hidden):
                 f"A token must be text, not {type(text).__name__}.",
                 "Use it as the service issued it.",
             )
+
         # Files and clipboards add a line break at the end, shells and editors add quotes.
         text = text.strip().strip("\ufeff'\"‘’“”").strip()
         is_empty = not text
@@ -101,6 +102,7 @@ class Secret(Hidden):
                 "The token contains characters that no token has (a space, a line break or a typographic quote).",
                 "Copy it again from the service. It is not shown here.",
             )
+
         super().__init__(text)
 
     @property
@@ -216,6 +218,7 @@ def _masked(text: str, secrets: list[str]) -> str:
             for part in rest:  # not within a number or a name
                 is_inside = text[-1:].isalnum() or part[:1].isalnum()
                 text += f"{secret if is_inside else '****'}{part}"
+
     parts = _parts(tuple(secrets))
     shown: list[str] = []
     end = 0
@@ -224,6 +227,7 @@ def _masked(text: str, secrets: list[str]) -> str:
             if start > end or not shown:
                 shown += [text[end:start], "****"]
             end = start + _MIN_PART
+
     return "".join([*shown, text[end:]])
 
 
@@ -241,6 +245,7 @@ def _parts(secrets: tuple[str, ...]) -> frozenset[str]:
                 (shift * 8 + 5) // 6 : (shift + len(data)) * 8 // 6
             ]
             forms |= {coded, coded.translate(_URL_SAFE)}
+
     return frozenset(
         form[at : at + _MIN_PART]
         for form in forms
@@ -262,6 +267,7 @@ def known_secrets() -> list[str]:
         ):  # another thread created one meanwhile; a lock would not survive a fork
             alive = list(_alive)
             break
+
     return sorted(
         {text for hidden in alive if (text := hidden.reveal())}, key=len, reverse=True
     )

@@ -79,6 +79,7 @@ class TokenSource:
             return self._make(text)
         except ConfigError as error:
             wrong = error.what
+
         del text  # or debuggers that show local variables would show it
         raise ConfigError(
             f"The {self.label}: {wrong}", "Fix it there. It is not shown here."
@@ -178,6 +179,7 @@ class FromFile(TokenSource):
             problem = error.strerror or type(error).__name__
         except UnicodeDecodeError:
             problem = "it is not UTF-8 text"
+
         raise ConfigError(
             f"Cannot read the {self.label}, {quote(path)}: {problem}.",
             "Fix the file or the profile.",
@@ -244,6 +246,7 @@ class FromCommand(CachedToken):
             )
         except ValueError:
             self._words = []
+
         if not self._words:
             raise ConfigError(
                 f"Cannot run the {label}: it is not a command.",
@@ -265,6 +268,7 @@ class FromCommand(CachedToken):
             problem = "its output is not UTF-8 text"
         except ValueError:
             problem = "it contains characters that a command cannot contain"
+
         raise AuthenticationError(
             f"The {self.label} returned no token: {problem}.",
             "Run it by itself to see why.",
@@ -294,6 +298,7 @@ def _output(words: Sequence[str]) -> str:
         end_session(process)
         process.poll()
         raise
+
     if status:
         raise subprocess.CalledProcessError(status, words)
     return written.decode("utf-8")

@@ -106,6 +106,7 @@ class KeptReplies:
             return kept or Failure(
                 ProtocolError("No listing of it is kept.", TRY_AGAIN)
             )
+
         # A service that isn't ours need not expect the header in a POST.
         if (
             kept
@@ -114,6 +115,7 @@ class KeptReplies:
         ):
             headers = {**request.headers, IF_CHANGED: kept.headers["etag"]}
             request = request._replace(headers=headers)
+
         reply = await send(request)
         if isinstance(reply, Failure):
             return reply
@@ -144,12 +146,14 @@ class KeptReplies:
             return path, reply._replace(
                 warning=f"{self.why.what.removesuffix('.')}. {old}"
             )
+
         return path, None
 
     def _keep(self, path: Path, reply: Reply) -> None:
         if reply.is_known:
             path.touch()
             return
+
         facts = reply._asdict() | {"headers": dict(reply.headers)}
         head = json.dumps(
             {name: facts[name] for name in facts.keys() - {"data", "secrets"}}
@@ -256,6 +260,7 @@ class Transport:
             paused.refused = True
             paused.retry_after = admission.wait
             raise paused
+
         try:
             reply = await self._send(request, terms, progress)
         except BaseException as error:
@@ -268,14 +273,17 @@ class Transport:
             else:
                 breaker.dropped(admission)
             raise
+
         if isinstance(reply, Reply):
             breaker.answered()
             health.budget.succeeded()
             return reply
+
         if isinstance(reply.error, OUTAGES):
             breaker.failed(loop_time(), admission)
         else:
             breaker.answered()
+
         raise reply.error
 
     async def _send(
@@ -321,6 +329,7 @@ class Transport:
                 terms.until - loop_time() < MIN_TIME_LEFT
             ):  # it took longer, for instance because the machine slept
                 return reply
+
         raise AssertionError  # count() has no end
 
     async def open(self, request: Request) -> Opened | Failure:
@@ -347,6 +356,7 @@ class Transport:
             renewals.append(renewed)
             if list(map(Secret.reveal, renewed)) != list(map(Secret.reveal, secrets)):
                 reply = await send(renewed)
+
         return reply
 
     async def login(self, email: str, password: Hidden) -> Secret:
@@ -366,6 +376,7 @@ class Transport:
                     f"Wrong email or password for {self.connection.name}.", "Try again."
                 )
             raise reply.error
+
         with suppress(ConfigError, KeyError):
             return Secret(read_object(reply.data)["token"])
         del reply  # as above
@@ -399,16 +410,19 @@ class Transport:
             raise
         except Exception as error:  # noqa: BLE001  # a user's own function may raise anything
             failed = type(error).__name__
+
         # Raised here and without the error's text, which may contain the token.
         if failed:
             raise AuthenticationError(
                 f"The source of the token failed ({failed}).",
                 "Call it by itself to see why.",
             )
+
         if source is self.connection.token:
             self.ends = secret.expires_at
         if secret.expires_at <= time.time():
             raise AuthenticationError(
                 f"The token for {self.connection.name} has expired.", NEW_TOKEN
             )
+
         return secret

@@ -171,11 +171,13 @@ def _copy_outcome(future: Future[T], task: asyncio.Task[T]) -> None:
         future.cancel()
     else:
         error = task.exception()  # retrieved in any case, or asyncio logs it
+
     if not future.set_running_or_notify_cancel():
         return
     if error is None:
         future.set_result(task.result())
         return
+
     # The variables of the frames hold the reply, and debuggers show them.
     for cause in with_causes(error):
         clear_frames(cause.__traceback__)
@@ -265,15 +267,18 @@ async def with_deadline(
     except TimeoutError:
         if not deadline.expired():
             raise
+
     if progress is None:
         raise DeadlineError(
             f"{what} did not finish within {seconds:g} s.", "Try again."
         )
+
     if not progress.attempts:
         raise DeadlineError(
             f"{what} was not sent within {seconds:g} s: no token was available, or no free connection.",
             "Check where the token comes from and your other runs, then try again.",
         )
+
     state = "may still be"
     if progress.has_begun:
         state = "is still"

@@ -151,6 +151,7 @@ def literal(value: Any) -> str:  # noqa: PLR0911 - one per kind of value
             return ":".join("" if end is None else literal(end) for end in ends)
         case float() if not math.isfinite(value):
             return f'float("{value}")'
+
     quoted = repr(value)
     if quoted[0] == "'" and '"' not in quoted:
         return f'"{quoted[1:-1]}"'

@@ -114,6 +114,7 @@ class FuncsError(Exception):
             ):  # IPython's own, above the cell
                 del traceback.stack[0]
             _last[:] = [traceback]
+
         return [f"{type(self).__name__}: {self}"]
 
 

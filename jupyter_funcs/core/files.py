@@ -98,6 +98,7 @@ def read_toml(
         wrong = "it is nested too deeply"
     except (OSError, ValueError) as error:  # from reading, decoding or parsing
         wrong = clip(getattr(error, "strerror", None) or str(error))
+
     # Out here, because the parser's error holds what it read.
     raise ConfigError(inert(f"{what} cannot be read: {wrong}."), hint)
 
@@ -136,6 +137,7 @@ def atomic_write_bytes(path: Path, content: bytes, mode: int = 0o666) -> None:
     if path.exists() and not path.is_file():
         path.write_bytes(content)
         return
+
     remove_abandoned(path.parent.glob(f".{glob.escape(path.name)}.*.part"))
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
@@ -202,6 +204,7 @@ def lock(file: BinaryIO | int, *, waits: bool) -> bool | None:
         return False
     except OSError:
         return None
+
     return True
 
 
@@ -211,6 +214,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
+
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         until = time.monotonic() + _LOCK_SECONDS

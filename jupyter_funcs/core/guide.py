@@ -91,6 +91,7 @@ class GuidePage:
                         *textwrap.wrap(first, width),
                         *(f"    {line}" for line in rest),
                     ]
+
         return "\n".join(lines).strip() + "\n"
 
 
@@ -121,6 +122,7 @@ def guide_page(topic: str = "") -> GuidePage:
         }
         rows = [f"| `{name}` | {title} |" for name, title in titles.items()]
         return GuidePage("\n".join(["| topic | page |", "|---|---|", *rows]) + "\n")
+
     name = topic.casefold().replace("_", "-").replace(" ", "-")
     if name not in pages:
         hint = (
@@ -128,4 +130,5 @@ def guide_page(topic: str = "") -> GuidePage:
             or "%funcs docs and jupyter funcs docs list the topics."
         )
         raise NotFoundError(f"The guide has no page {quote(topic)}.", hint)
+
     return GuidePage(pages[name].read_text("utf-8"))

@@ -78,6 +78,7 @@ class Once:
                 self._known[key] = part, read(part)
             except Exception as error:  # noqa: BLE001  # raised below, each time
                 self._known[key] = part, error
+
         value: T = self._known[key][1]
         if isinstance(value, Exception):
             raise value.with_traceback(None)
@@ -112,6 +113,7 @@ def referred(ref: Any, root: Any) -> Any:
         isinstance(ref, str) and ref.startswith("#/") and len(ref) <= _LONGEST_REFERENCE
     ):
         return None
+
     part = root
     for step in ref[2:].split("/"):
         if not isinstance(part, list):
@@ -122,6 +124,7 @@ def referred(ref: Any, root: Any) -> Any:
             part = part[int(step)]
         else:
             return None
+
     return part
 
 
@@ -161,6 +164,7 @@ def decode_lines(data: bytes | str, *, strict: bool = False) -> list[Any]:
             text = tolerant.text(line)
             if text.strip(_BLANKS):
                 documents.append(tolerant.decode(text))
+
     return documents
 
 
@@ -235,6 +239,7 @@ def replace_constants(document: str) -> tuple[str, int]:
         parts = document.split('"')
         parts[::2] = _marked('"'.join(parts[::2])).split('"')
         marked = '"'.join(parts)
+
     return marked.replace(_MARK, "null"), marked.count(_MARK)
 
 
@@ -299,6 +304,7 @@ class _TolerantDecoder:
                 if replaced:
                     self.tolerate(*_constants(replaced))
                 return value
+
         constants: list[str] = []
         decoder = json.JSONDecoder(
             parse_int=self.integer,
@@ -313,6 +319,7 @@ class _TolerantDecoder:
             self.fail(error, text[: len(text) - len(document)])
         except RecursionError as error:
             raise too_deep(self.what) from error
+
         if constants:
             self.tolerate(*_constants(len(constants)))
         return value
@@ -324,6 +331,7 @@ class _TolerantDecoder:
             raise ProtocolError(
                 f"The {self.what} is UTF-16 or UTF-32; JSON must be UTF-8.", TRY_AGAIN
             )
+
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -362,6 +370,7 @@ class _TolerantDecoder:
             text = f"The {self.what} continues after its JSON document, at byte {at:,} with {quote(rest, 20)}."
         else:
             text = f"The {self.what} is not JSON at byte {at:,}: {error.msg} near {quote(rest, 20)}."
+
         raise ProtocolError(text, TRY_AGAIN) from error
 
     def integer(self, digits: str) -> int:

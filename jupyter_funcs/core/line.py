@@ -141,6 +141,7 @@ class Parser(argparse.ArgumentParser):
             )
         )[1]:
             hint = did_you_mean(other[0], re.findall(r"[\w-]+", other[2])) or hint
+
         raise ArgumentError(f"{self.prog}: {text}.", hint)
 
 
@@ -174,6 +175,7 @@ def split_open(line: str, *, comments: bool = False) -> tuple[list[str], int | N
         if end is None:
             return [*words, line[start:]], at
         at = end
+
     if start is not None:
         words.append(line[start:])
     return words, None
@@ -189,6 +191,7 @@ def _end_of_part(line: str, at: int, *, value_begins: bool) -> int | None:
     ):
         closed = _CLOSED[char].match(line, at)
         return closed and closed.end()
+
     if char == "{" and value_begins:
         return _object_end(line, at) or at + 1
     return at + 1
@@ -271,11 +274,13 @@ def read_value(
         if name in namespace:
             return namespace[name]
         raise ArgumentError(*no_variable(name, namespace))
+
     if text.startswith("[") and text.endswith("]"):
         if "{" in text or not LETTER_ESCAPE.search(text):
             with suppress(ValueError, RecursionError):
                 return JsonList(text)
         return _items(text)
+
     if text.startswith("{") and _object_end(text) == len(text):
         return Entered(text)
     return Entered(as_text(text))
@@ -322,6 +327,7 @@ def read_body(body: str, namespace: Namespace) -> Values:
                 f"The cell's JSON cannot be read: {error}.",
                 "Write one object of arguments.",
             ) from None
+
     pairs: list[tuple[str, Any]] = []
     lines = body.splitlines()
     below = 0
@@ -342,6 +348,7 @@ def read_body(body: str, namespace: Namespace) -> Values:
                 line, len(line) - len(text.lstrip()), f" in line {number} of the cell"
             )
         pairs.append((_unwrapped(name.strip()), read_value(value, namespace)))
+
     return _once(pairs)
 
 
@@ -363,6 +370,7 @@ def with_items_below(value: str, lines: Sequence[str]) -> tuple[str, int]:
             tries += 1
             if tries == _MAX_TRIES:
                 break
+
     return value, 0
 
 

@@ -135,6 +135,7 @@ def plain(value: Any) -> Any:
             return str(value)
         case bytes():
             raise TypeError(f"<{size_text(len(value))}>")
+
     raise TypeError(f"<{type(value).__name__}>")
 
 
@@ -156,6 +157,7 @@ def code_of(value: Any, begin: str = "", end: str = "", indent: str = "") -> str
     if isinstance(value, dict):
         first, last = "{}"
         pairs = [(f"{key!r}: ", item) for key, item in value.items()]
+
     items = [code_of(item, name, ",", f"{indent}    ") for name, item in pairs]
     return "\n".join([f"{indent}{begin}{first}", *items, f"{indent}{last}{end}"])
 

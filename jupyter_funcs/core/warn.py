@@ -50,6 +50,7 @@ def warn(warning: str | UserWarning) -> None:
     if collected is not None:
         collected.append(category(text))
         return
+
     # `skip_file_prefixes` does this from Python 3.12 on.
     level = 1
     frame = sys._getframe()  # noqa: SLF001  # as the warnings module does
@@ -59,12 +60,14 @@ def warn(warning: str | UserWarning) -> None:
     }:
         level += 1
         frame = frame.f_back
+
     if (
         frame.f_globals.get("__name__") != "__main__"
         or "get_ipython" not in frame.f_globals
     ):
         warnings.warn(text, category, stacklevel=level)
         return
+
     # In a notebook the cell is right above; the name of its temporary file and its translated line only add noise.
     with _format_lock:
         before = warnings.formatwarning

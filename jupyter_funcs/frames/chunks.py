@@ -135,6 +135,7 @@ class _Reading:
         except msgspec.DecodeError:
             before = self.constants
             text = self.repaired(chunk if isinstance(chunk, str) else chunk.decode())
+
         try:
             return decode(text)
         except msgspec.ValidationError:  # it will be decoded once more, as another type
@@ -161,9 +162,11 @@ def _body(reply: bytes, reading: _Reading) -> Any:
             raise _Odd
         start = envelope.end()
         end = closing.start()
+
     if reply[start : start + 1] != b'"':
         reading.what = "reply"
         return _document(memoryview(reply)[start:end], reading)
+
     if _ESCAPED.opening.match(reply, start + 1) and reply[end - 1 : end] == b'"':
         return _list(memoryview(reply)[start + 1 : end - 1], _ESCAPED, reading)
     return _document(
@@ -180,6 +183,7 @@ def _document(text: memoryview, reading: _Reading) -> Any:
         raise
     except msgspec.DecodeError:
         members = _repaired_members(bytes(text), reading)
+
     if members.keys() & {"error", "body"}:
         raise _Odd
     if not ("data" in members and members.keys() & {"schema", "columns"}):
@@ -190,6 +194,7 @@ def _document(text: memoryview, reading: _Reading) -> Any:
         _check_split(data, others, reading)
     elif isinstance(data, dict) and "columns" not in data:
         raise _Odd
+
     return {"data": data, **others}
 
 
@@ -226,6 +231,7 @@ def _members(text: memoryview) -> dict[str, memoryview]:
         if not _KEY.fullmatch(text, end, max(end, start)):
             raise _Odd
         end = start + len(value)
+
     return members
 
 
@@ -278,6 +284,7 @@ def _keyed(members: Mapping[str, memoryview], reading: _Reading) -> Table:
         elif not (_ascend(own) or _ascend(own.astype(str))):
             raise _Odd
         columns.append((column, own))
+
     labels = np.unique(np.concatenate([*{id(own): own for _, own in columns}.values()]))
     rows = len(labels)
     reading.columns = len(columns)
@@ -309,6 +316,7 @@ def _numbered(
             raise _Odd
         numbers.append(np.fromiter(rows, dtype=np.int64, count=len(rows)))
         parts.append(packed([*rows.values()]))
+
     return joined(parts), np.concatenate(numbers)
 
 
@@ -347,6 +355,7 @@ def _from_rows(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
         reading.check(rows)
         if not 0 < len(parts) <= _MOST_KEYS:
             raise _Odd
+
     return Table(
         "rows", [str(place) for place in range(len(parts))], [*map(joined, parts)], rows
     )
@@ -406,6 +415,7 @@ class _Objects:
             if isinstance(part, _Objects):
                 part.learn(values)
                 fields[key] = part.struct | None
+
         names = {f"f{at}": key for at, key in enumerate(fields)}
         members = [(name, fields[key], None) for name, key in names.items()]
         # Without garbage collection, which would only cost time.
@@ -447,6 +457,7 @@ def _records(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
         if reading.few < 0:
             raise _Odd
         records.take(structs)
+
     names = []
     columns = []
     for name, column in records.columns():
@@ -454,4 +465,5 @@ def _records(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
         columns.append(column)
         reading.most -= len(name)
         reading.check(0)
+
     return Table("records", names, columns, records.rows)

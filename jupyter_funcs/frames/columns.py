@@ -99,6 +99,7 @@ def packed(values: Sequence[Any]) -> Column:
             TypeError, ValueError
         ):  # which pyarrow raises for other types; asking for all types takes longer
             return Column("text", _pack_texts(values))
+
     types = set(map(type, values))
     has_nulls = _NULL in types
     types.discard(_NULL)
@@ -115,6 +116,7 @@ def packed(values: Sequence[Any]) -> Column:
         missing = pd.isna(data)
         data[missing] = FILL[kind]
         return Column(kind, data.astype(dtype), missing)
+
     return Column("object", objects(values))
 
 
@@ -163,6 +165,7 @@ def spread(column: Column, places: Sequence[int] | Array, rows: int) -> Column:
         order = np.full(rows, -1)
         order[places] = np.arange(len(column))
         return Column("text", column.data.take(order, allow_fill=True))
+
     data = nulls(column.kind, rows)
     data[places] = column.data
     if column.kind not in _MASKED:

@@ -70,6 +70,7 @@ def diff(
             f"{quote(names)} can't name two results.",
             'Pass two such as names=("BVQS", "MCHQ").',
         )
+
     _check(before, "first")
     _check(after, "second")
     before = _nullable(before)
@@ -93,6 +94,7 @@ def diff(
     if names != _TIMES:
         title = "Where"
         kinds = [f"only in {names[1]}", f"only in {names[0]}", "in both"]
+
     change = np.select([is_added, is_removed], kinds[:2], kinds[2])
     result: dict[Hashable, Any] = {title: pd.array(change[shown], dtype="string")}
     for level, key in enumerate(named):
@@ -106,6 +108,7 @@ def diff(
                 f"{column} ({names[1]})": later,
                 **_change(column, earlier, later),
             }
+
     compared = pd.DataFrame(result)
     only = [[*map(str, frame.columns.drop(common))] for frame in (before, after)]
     compared.attrs["funcs"] = {
@@ -156,6 +159,7 @@ def apart(before: pd.DataFrame, after: pd.DataFrame) -> list[Any]:
         ]
         if [*map(len, values)] == [1, 1] and values[0] != values[1]:
             columns.append(column)
+
     return columns
 
 
@@ -178,6 +182,7 @@ def _keys(
                 f"{quote(key)} holds lists or objects, so it can't be a key.",
                 "Leave it out.",
             )
+
     named = _identifying(frames, common) if keys is None else list(keys)
     if not named and not len(before) == len(after) == 1:
         hint = "Compare results with the same columns."
@@ -187,6 +192,7 @@ def _keys(
             "Nothing identifies the rows: no common column holds text, dates or identifiers.",
             hint,
         )
+
     return named
 
 
@@ -209,6 +215,7 @@ def _identifying(frames: Sequence[pd.DataFrame], common: list[Any]) -> list[str]
         if named and not any(frame.duplicated(named).any() for frame in frames):
             break
         named.append(flag)
+
     return sorted(named, key=common.index)
 
 
@@ -223,6 +230,7 @@ def _check(frame: object, which: str) -> None:
             f"The {which} result is not a DataFrame: {quote(frame)} ({type(frame).__name__}).",
             hint,
         )
+
     if not frame.columns.is_unique:
         name = frame.columns[frame.columns.duplicated()][0]
         raise ArgumentError(
@@ -266,6 +274,7 @@ def _change(name: Hashable, earlier: Series, later: Series) -> dict[Hashable, Se
         delta = after - before
         sizes = before[before.astype(bool)].abs()
         percent = (delta[sizes.index] / sizes * 100).astype(float)
+
     if kinds != {"integer"}:
         delta = (
             delta.infer_objects()
@@ -274,6 +283,7 @@ def _change(name: Hashable, earlier: Series, later: Series) -> dict[Hashable, Se
         )
     elif delta.abs().max() < 2**63:  # beyond 64 bits they stay Python's
         delta = delta.astype("Int64")
+
     return {
         f"{name} (delta)": delta.reindex(earlier.index),
         f"{name} (percent)": percent.reindex(earlier.index),
@@ -303,6 +313,7 @@ def _indexed(frame: pd.DataFrame, keys: list[str], which: str) -> pd.DataFrame:
             f"{quote(repeated)} occurs twice.",
             "Compare results with the same dimensions, or pass the columns that identify a row: keys=[…].",
         )
+
     return indexed
 
 
@@ -316,6 +327,7 @@ def _differs(left: Series, right: Series, tolerance: float) -> Any:
             atol=0,
             equal_nan=True,
         )
+
     both = (left.notna() & right.notna()).to_numpy()
     differs = left.isna().to_numpy() != right.isna().to_numpy()
     differs[both] = left[both].astype(object) != right[both].astype(

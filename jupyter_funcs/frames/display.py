@@ -82,15 +82,18 @@ def table_html(
         head += f'<th scope="col"{style}>{html.escape(short_text(name))}</th>'
         texts = map(form.text, shown.tolist())
         table.append([f"<td{style}>{html.escape(text)}</td>" for text in texts])
+
     if frame.shape[1] > columns:
         head += (
             f'<th scope="col"{_LEFT}>… {frame.shape[1] - columns:,} more columns …</th>'
         )
         table.append([f"<td{_LEFT}></td>"] * len(part))
+
     lines = [f"<tr>{''.join(row)}</tr>" for row in zip(*table, strict=True)]
     if len(part) < len(frame):
         hidden = f"… {len(frame) - rows:,} more rows …"
         lines.insert(top, f'<tr><td colspan="{len(table)}"{_LEFT}>{hidden}</td></tr>')
+
     return (
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
     )
@@ -152,6 +155,7 @@ def format_of(column: Series, about: str = "") -> ColumnFormat:
         if are_days(column):
             return _format("date", lambda time: time.isoformat()[:10])
         return _format("datetime", lambda time: time.isoformat(sep=" "))
+
     if is_bool_dtype(dtype):
         return _format("bool", str)
     kind = infer_dtype(column.dropna().head(_SAMPLE))
@@ -161,6 +165,7 @@ def format_of(column: Series, about: str = "") -> ColumnFormat:
         named = "number"
     elif kind == "string" and is_key(column.name):
         named = "id"
+
     return _format(named, lambda value: _object_text(value, plain=plain))
 
 
@@ -209,6 +214,7 @@ def _number_format(column: Series, about: str) -> tuple[str, Callable[[Any], str
         pattern = "{:+,.1%}"
     else:
         pattern = "{:,.1%}"
+
     return named, pattern.format
 
 
@@ -242,6 +248,7 @@ def _object_text(value: Any, *, plain: bool) -> str:
         text: str = value.decode(errors="ignore")
         if text.encode() == value:
             return text
+
     if isinstance(value, dict | list | tuple):
         return nested_text(value)
     return str(value)
@@ -266,4 +273,5 @@ def nested_text(value: Any) -> str:
                 break
     except (ValueError, RecursionError):  # it contains itself, or is nested too deeply
         text += "…"
+
     return text

@@ -37,10 +37,12 @@ def inferred(column: Column) -> Any:
         if times is None:
             return _texts(column)
         return _datetimes(*times)
+
     if column.kind == "number":
         # An integer that no float represents exactly.
         with suppress(ValueError, OverflowError):
             return _floats(column)
+
     if column.kind in _NULLABLE and column.missing.any():
         return _NULLABLE[column.kind](column.data, column.missing)
     return column.data
@@ -64,6 +66,7 @@ def _whole(column: Column) -> tuple[Array, Array]:
         for value in values
     ):
         raise ValueError
+
     return np.fromiter(
         map(int, values), dtype=np.int64, count=len(values)
     ), column.missing
@@ -176,6 +179,7 @@ def _parsed(texts: Sequence[str]) -> tuple[Array, dt.tzinfo | None] | None:
         times = np.array(texts, dtype="datetime64[us]")
     except ValueError:  # not a calendar day, or not a time of day
         return None
+
     limits = _YEARS if unit == "us" else _YEARS_NS
     if _beyond(times - offsets, *limits) or (unit == "ns" and _beyond(times, *limits)):
         return None
@@ -230,6 +234,7 @@ class Declared:
                 f"Column {quote(name)} is declared as not nullable but contains a null in row {missing.argmax():,}.",
                 f"To read it anyway, pass schema={{{name!r}: {self.kind!r}}}.",
             )
+
         try:
             return self.built(column)
         except (ValueError, OverflowError) as error:
@@ -276,6 +281,7 @@ class Listed(Declared):
             "null",
         }:  # a number isn't a count of milliseconds here
             return None
+
         # RFC 3339 requires an offset.
         if self.kind == "datetime" and column.kind == "null":
             return _datetimes(np.full(len(column), "NaT", "datetime64[us]"), dt.UTC)
@@ -300,11 +306,13 @@ def _moments(unit: str, counted: str, column: Column, **_: object) -> Array:
         if np.isnat(times).any():  # the least integer
             raise OverflowError
         times[missing] = "NaT"
+
     # Nanoseconds can't be out of range.
     if times.dtype != "datetime64[ns]" and _beyond(
         times, *(_YEARS_NS if unit == "ns" else _YEARS)
     ):
         raise OverflowError
+
     moments: Array = times.astype(f"datetime64[{unit}]")
     if (moments != times)[~np.isnat(times)].any():
         raise ValueError
@@ -373,10 +381,12 @@ def checked(schema: Any) -> dict[str, Declared]:
             "schema must map column names to type names.",
             'For example {"Date": "datetime64[ms]"}.',
         )
+
     for name, kind in schema.items():
         if kind not in DECLARED:
             raise ArgumentError(
                 f"schema has an unknown type {quote(kind)} for column {quote(name)}.",
                 f"Types are {listed(DECLARED)}. {did_you_mean(kind, DECLARED)}".strip(),
             )
+
     return {name: Declared(kind) for name, kind in schema.items()}

@@ -75,6 +75,7 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
         raise ArgumentError(
             f"There is no format {quote(format)}.", f"Formats are {listed(_FORMATS)}."
         )
+
     frame = labelled(frame)
     if frame.columns.nlevels > 1:
         frame = flat(frame)
@@ -84,6 +85,7 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
         raise ArgumentError(
             f"The frame contains a value nested too deeply for {format}."
         ) from error
+
     if isinstance(target, Path):
         try:
             atomic_write_bytes(target.expanduser(), content)
@@ -148,6 +150,7 @@ def _plain(value: Any) -> Any:  # noqa: PLR0911 - one per kind of value
             return value.decode(errors="replace")
         case dt.date() | dt.time():
             return value.isoformat()
+
     return str(value)
 
 
@@ -235,6 +238,7 @@ def _parquet(frame: pd.DataFrame) -> bytes:
             "Parquet needs pyarrow, which is not installed.",
             "Install it: pip install pyarrow",
         )
+
     import pyarrow as pa
 
     frame = frame.copy(deep=False)
@@ -243,6 +247,7 @@ def _parquet(frame: pd.DataFrame) -> bytes:
         raise ArgumentError(
             f"Parquet can't store two columns named {quote(name)}.", _NOT_PARQUET
         )
+
     # Pandas writes them as JSON into the file's metadata.
     frame.attrs = _plain(frame.attrs)
     for label, column in frame.items():
@@ -255,6 +260,7 @@ def _parquet(frame: pd.DataFrame) -> bytes:
                     for cell in _cells(column)
                 ]
                 frame[label] = pd.array(texts, dtype=pd.StringDtype())
+
     file = io.BytesIO()
     try:
         frame.to_parquet(file, engine="pyarrow", index=False)
@@ -265,6 +271,7 @@ def _parquet(frame: pd.DataFrame) -> bytes:
         which = f"{quote(frame.columns[0])} ({frame.dtypes.iloc[0]})"
         what = f"Parquet can't store the column {which}: {inert(str(error.args[0]))}"
         raise ArgumentError(what, _NOT_PARQUET) from error
+
     return file.getvalue()
 
 
@@ -276,6 +283,7 @@ def _xlsx(frame: pd.DataFrame) -> bytes:
         raise ConfigError(
             "Excel needs xlsxwriter, which is not installed.", hint
         ) from None
+
     rows, columns = frame.shape
     for number, most, what in (
         (rows + 1, _SHEET_ROWS, "rows"),
@@ -286,6 +294,7 @@ def _xlsx(frame: pd.DataFrame) -> bytes:
                 f"An Excel sheet has at most {most:,} {what}, not {number:,}.",
                 "Save it as CSV.",
             )
+
     file = io.BytesIO()
     # A text stays a text, whatever it looks like: no formulas, links or numbers.
     options = {
@@ -317,6 +326,7 @@ def _xlsx(frame: pd.DataFrame) -> bytes:
                     sheet.write_string(row, place, cell)
                 elif cell is not None:
                     sheet.write(row, place, cell, own.get(type(cell)))
+
     return file.getvalue()
 
 
@@ -325,6 +335,7 @@ def _excel_cells(column: Series, place: int) -> list[Any]:
     if infer_dtype(column, skipna=True) == "date":
         with suppress(ValueError):  # times of several zones among them
             column = column.astype("datetime64[us]")
+
     if is_datetime64_any_dtype(column.dtype) and column.dt.tz is None:
         present = column.dropna()
         if bool(
@@ -335,6 +346,7 @@ def _excel_cells(column: Series, place: int) -> list[Any]:
             if are_days(column):
                 plain = pd.Timestamp.date
             return [None if pd.isna(time) else plain(time) for time in column]
+
     return [
         _excel_cell(value, row, place)
         for row, value in enumerate(_cells(column), start=1)
@@ -349,6 +361,7 @@ def _excel_cell(value: Any, row: int, place: int) -> Any:
         if is_large or math.isinf(value):
             return str(value)
         return value
+
     text = replace_surrogates(unarmed(value))
     if len(text) > _SHEET_TEXT:
         where = f"row {row:,} of column {place + 1:,}"
@@ -356,6 +369,7 @@ def _excel_cell(value: Any, row: int, place: int) -> Any:
             f"Excel allows {_SHEET_TEXT:,} characters per cell; {where} has more.",
             "Save it as CSV.",
         )
+
     return text
 
 

@@ -80,6 +80,7 @@ def body_of(reply: bytes | str, *, strict: bool) -> Any:
         document = decoded_text(body, strict=strict)
         if not _is_bare_envelope(document):
             return document
+
     _raise_error(document)
     return None
 
@@ -116,6 +117,7 @@ def _beside(page: Page) -> JsonObject:
         warn(
             f"The table has one of the reply's lists; the others are in df.attrs['funcs']['beside']: {told}."
         )
+
     return attrs
 
 
@@ -394,6 +396,7 @@ class ListedReply:
             if rows.get(name) is None and not all(map(is_about, rows.keys() - {name})):
                 return None
             rows = rows.get(name)
+
         if rows is None:
             rows = []
         is_found = (
@@ -421,6 +424,7 @@ class ListedReply:
             for name in empty:
                 del named[name]
             table = replace(table, names=list(named), columns=list(named.values()))
+
         if not table.rows:
             return table, dict(self.columns)
         inside = tuple(f"{name}." for name in empty)
@@ -474,6 +478,7 @@ def _sample(schema: JsonObject, levels: int) -> Any:
             name: _sample(part, levels - 1)
             for name, part in schema.get("properties", {}).items()
         }
+
     if kind == "array":
         return [None]
     return _SAMPLES.get(kind)
@@ -529,6 +534,7 @@ class AllPages:
             self._first = page
         elif not isinstance(page.rows, list) or page.path != self._first.path:
             return "the next page has another shape"
+
         content = hashlib.sha256(json.dumps(page.rows, default=str).encode()).digest()
         if content in self._seen and page.rows:
             return "the same page came again"
@@ -554,6 +560,7 @@ class AllPages:
                 as_table(self._rows, self.size), self._first, in_envelope=False
             )
             frame = frame_of(table, {**kinds, **own})
+
         about = {
             **_beside(self._first),
             **self.listed.attrs(frame),
@@ -566,6 +573,7 @@ class AllPages:
                     f"Not all rows are here: {why_not_all}. The {self.rows:,} rows so far are kept."
                 )
             )
+
         return frame
 
 
@@ -620,6 +628,7 @@ def page_to_frame(  # noqa: PLR0913  # what decides how a reply is read
             check_cells(table.rows, len({*own, *kinds, *table.names}), len(reply))
             frame = frame_of(table, {**kinds, **own})
             attrs |= listed.attrs(frame)
+
     frame.attrs["funcs"] = attrs
     return frame
 
@@ -633,6 +642,7 @@ def _body(reply: bytes | str, *, strict: bool, lines: bool, envelope: bool) -> A
         body = _long(reply)
         if body is not None:
             return body
+
     if envelope:
         return body_of(reply, strict=strict)
     return decode(reply, strict=strict)
@@ -660,6 +670,7 @@ def _long(reply: bytes | str) -> Any:
         isinstance(body, Table) or (body and (is_split(body) or _declaration(body)))
     ):
         return None  # read again by the plain path, with its own warnings
+
     warn_all(warned)
     return body
 
@@ -686,6 +697,7 @@ class _Declaration:
             len(keys) > 1 and any(isinstance(value, list | dict) for value in values)
         ):
             return frame
+
         frame = frame.set_index(keys)
         if keys == ["index"]:  # pandas' name for an unnamed index
             frame.index.name = None
@@ -701,6 +713,7 @@ class _Declaration:
                 warn(
                     f"The reply declares column {quote(name)} as {kind}, an unknown type: ignored."
                 )
+
         return columns
 
 
@@ -787,8 +800,10 @@ def frame_of(table: Table, declared: Mapping[str, Declared]) -> pd.DataFrame:
             contradicting.append(f"{quote(name)} ({kind.kind})")
             array = inferred(values)
         arrays[unique] = array
+
     if contradicting:
         warn(
             f"Values that aren't as the catalog declares them stay as they came, in {some(contradicting, _MOST_NAMED)}."
         )
+
     return frame_from(arrays, _index(table))

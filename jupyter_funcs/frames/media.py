@@ -96,6 +96,7 @@ def is_json(reply: bytes, media_type: str) -> bool:
         msgspec.json.decode(reply, type=msgspec.Raw)
     except msgspec.DecodeError:  # a text may begin like it
         return False
+
     return True
 
 
@@ -111,6 +112,7 @@ def media_to_frame(reply: bytes, media_type: str) -> pd.DataFrame:
         text = reply.decode(charset[1] if charset else "utf-8-sig")
     except (LookupError, UnicodeDecodeError):
         text = reply.decode("cp1252", "replace")  # what spreadsheets write
+
     if kind in _CSV:
         return _rows(text, kind, len(reply))
     return _cell(text, kind)
@@ -146,6 +148,7 @@ def _rows(text: str, kind: str, size: int) -> pd.DataFrame:
         raise ProtocolError(
             f"The reply is not valid CSV: {error}.", TRY_AGAIN
         ) from error
+
     width = max(map(len, rows), default=len(names))
     check_cells(len(rows), width, size)
     names += [f"column {place + 1}" for place in range(len(names), width)]
@@ -177,6 +180,7 @@ def stream_to_frame(reply: bytes, listed: ListedReply = UNLISTED) -> pd.DataFram
         raise ProtocolError(
             f"The reply is not a valid Arrow stream: {reason}", TRY_AGAIN
         ) from error
+
     table = Table("records", read.column_names, columns, len(read))
     table, kinds = listed.fitted(table, Page(table), in_envelope=True)
     frame = frame_of(table, kinds)
@@ -202,6 +206,7 @@ def _read(reply: bytes) -> pa.Table:
         for batch in batches
     ):
         raise ValueError("it is compressed.")  # a few bytes may be gigabytes
+
     table = pa.Table.from_batches(
         [pa.ipc.read_record_batch(batch, schema) for batch in batches], schema
     )

@@ -272,6 +272,7 @@ def _series(document: Any) -> list[JsonObject]:
                         "value": observed[0],
                     }
                 )
+
     return rows
 
 
@@ -289,6 +290,7 @@ def _chosen(document: Values, lists: dict[Path, list[Any]]) -> Path | None:
     if not own:
         is_only = len(lists) == 1 and _is_alone(document, lists)
         return next(iter(lists)) if is_only else None
+
     usual = [path for path in own if plain(path[-1]) in _USUAL]
 
     def place(path: Path) -> tuple[int, int]:
@@ -344,6 +346,7 @@ def _is_part(document: JsonObject, path: Path) -> bool:
         if not names.isdisjoint(_IDENTITIES) or len(names & _PARTICULARS) > 1:
             return True
         document = document[name]
+
     return False
 
 
@@ -440,10 +443,12 @@ def following(page: Page, headers: Mapping[str, str]) -> Following | None:
     for word, value in leads:
         if lead := _lead(value):
             return Following(word, lead)
+
     flags = _of_type(bool, signs)
     for word, value in flags.items():
         if value is (plain(word) in _MORE):
             return Following(word)
+
     if flags or leads:
         return None
     return _counted(len(page.rows), _of_type(int, signs))
@@ -498,6 +503,7 @@ def _signs_in(headers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     if link := headers.get("link"):
         links = {part["rel"]: part["url"] for part in _LINK.finditer(link)}
         yield "next", links.get("next", "")
+
     if "x-next-page" in headers:
         yield "next-page", headers["x-next-page"]
     for name, word in (
@@ -507,6 +513,7 @@ def _signs_in(headers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     ):
         if headers.get(name, "").isdecimal():
             yield word, int(headers[name])
+
     if extent := _EXTENT.fullmatch(headers.get("content-range", "")):
         yield (
             "more",
@@ -541,9 +548,11 @@ def _counted(rows: int, numbers: Mapping[str, int]) -> Following | None:
         if "nbpages" in by_word:  # which counts from 0
             page += 1
         return Following("pages") if page < pages else None
+
     if page and size and not before:
         before = (page - 1) * size
     for word, total in numbers.items():
         if plain(word) in _TOTALS and total > before + rows:
             return Following(word, total=total)
+
     return None

@@ -92,6 +92,7 @@ def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, pd.RangeIndex]:
         levels = {
             _INDEX.format(at): index.get_level_values(at) for at in range(index.nlevels)
         }
+
     titles: list[Any] = list(index.names)
     if not set(map(type, titles)) <= {str, type(None)}:
         raise NotStorableError("the name of its index is not a string")
@@ -121,6 +122,7 @@ def from_arrow(
     if levels:
         whole = whole.set_index([name for name, _ in levels])
         whole.index.names = [name for name, _ in layout.index]
+
     frames = []
     for start, rows in parts:
         frame = frame_from({}, rows)
@@ -129,6 +131,7 @@ def from_arrow(
         if not levels:
             frame.index = rows
         frames.append(frame)
+
     return frames
 
 
@@ -166,18 +169,22 @@ def _encoded(name: str, values: Series | pd.Index[Any]) -> tuple[str, Any]:
         if dtype.na_value is pd.NA:
             kind = f"string[{dtype.storage}]"
         return kind, pa.array(values.array, type=pa.large_string())
+
     if _is_of_arrow(values):
         # NaN is stored as null, so that other tools skip it; it reads back as NaN.
         return kind, pa.array(values, from_pandas=True)
+
     if isinstance(dtype, np.dtype) and dtype.kind == "M":
         if kind == "datetime64[s]":
             values = values.astype("datetime64[ms]")
         return kind, pa.array(values)
+
     if isinstance(dtype, pd.CategoricalDtype) and isinstance(
         dtype.categories.dtype, pd.StringDtype
     ):
         texts, array = _encoded(name, values.astype(dtype.categories.dtype))
         return _CATEGORY + json.dumps([texts, dtype.ordered, *dtype.categories]), array
+
     raise NotStorableError(f"column {name!r} has dtype {kind}")
 
 
@@ -200,6 +207,7 @@ def _decoded(kind: str, column: pa.ChunkedArray) -> Any:
         texts, is_ordered, *options = json.loads(kind.removeprefix(_CATEGORY))
         categories: Any = pd.array(options, texts)
         return pd.Categorical(_decoded(texts, column), categories, ordered=is_ordered)
+
     dtype: Any = pd.api.types.pandas_dtype(kind)
     if isinstance(dtype, np.dtype):
         return column.to_numpy().astype(dtype, copy=False)
@@ -269,12 +277,14 @@ class Segment:
             # Arrow can't select a column whose name contains a null character.
             if not any("\0" in name for name in layout.names):
                 names = layout.names
+
         table, starts, attrs = self._read(positions, names)
         rows = [result.rows for result in results]
         frames = from_arrow(table, layout, list(zip(starts, rows, strict=True)))
         for frame, about in zip(frames, attrs, strict=True):
             if about:
                 frame.attrs["funcs"] = about
+
         return {
             result.key: frame for result, frame in zip(results, frames, strict=True)
         }
@@ -299,6 +309,7 @@ class Segment:
             )
             attrs = _unsealed(parquet.metadata.metadata[_ATTRS])
             table = parquet.read_row_groups(list(positions), columns, use_threads=False)
+
         starts = [*accumulate((self.results[at].count for at in positions), initial=0)]
         # Without the footer, which would end up in the schema of the next file.
         return (

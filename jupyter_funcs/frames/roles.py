@@ -312,6 +312,7 @@ def _time(name: str, values: Coded) -> ChartColumn:
             local = values.dt.tz_convert(zone).dt.tz_localize(None)
         values = local
         note = f"Times are those of {zone}."
+
     return ChartColumn(
         name, Role.TIME, values.value.astype("datetime64[us]"), values.code, note
     )
@@ -358,6 +359,7 @@ def _measure(name: str, values: Coded, skipped: int = 0) -> ChartColumn:
     if is_large.any():
         values = values.where(values.abs() < _LARGEST)
         skipped += int(is_large.sum())
+
     present = values.value.dropna()
     whole = bool((present % 1 == 0).all())
     if whole and is_identifier(name):
@@ -370,6 +372,7 @@ def _measure(name: str, values: Coded, skipped: int = 0) -> ChartColumn:
             and not _SHARE.isdisjoint(words(name))
             and bool(present.abs().max() <= 1)
         )
+
     note = ""
     if skipped:
         note = f"{skipped:,} of the values of {name} can't be drawn as numbers."
@@ -407,6 +410,7 @@ def _named(name: str, values: Coded) -> ChartColumn:
     if of_time and (order := order_of_periods(labels)):
         role = Role.PERIOD
         labels = [labels[at] for at in order]
+
     categories = pd.Index(labels, dtype=object)
     shown = shown.cat.set_categories(categories, ordered=role is Role.PERIOD)
     return ChartColumn(name, role, shown, values.code)

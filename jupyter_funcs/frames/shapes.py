@@ -102,6 +102,7 @@ def _from_records(
         parts.append((column, places))
         characters += len(name)
         check_cells(len(rows), len(names), size, characters)
+
     return Table(
         shape,
         names,
@@ -121,6 +122,7 @@ def _flat(
         parts = _transposed(zip(places, map(dict.items, rows), strict=True))
     else:
         parts = ((name, places, [row.get(name) for row in rows]) for name in names)
+
     for name, where, values in parts:
         if are_objects(values):
             some = where if all(values) else [*compress(where, values)]
@@ -158,6 +160,7 @@ def _from_rows(rows: list[list[Any]], size: int) -> Table:
         ]
     else:
         columns = [packed(column) for column in zip_longest(*rows)]
+
     return Table(
         "rows", [str(place) for place in range(len(columns))], columns, len(rows)
     )
@@ -171,6 +174,7 @@ def _from_lists(value: dict[str, list[Any]]) -> Table:
                 f"Column {quote(first)} has {len(values):,} values and column {quote(name)} has {len(column):,}.",
                 f"An object of lists is read by column. {_TELL}",
             )
+
     return Table(
         "lists", list(value), [packed(column) for column in value.values()], len(values)
     )
@@ -225,11 +229,13 @@ def _from_split(value: JsonObject, size: int) -> Table:
                     _TELL,
                 )
         table = _from_rows(table, size)
+
     columns = table.columns or [packed([])] * len(names)
     if len(columns) != len(names):
         raise ProtocolError(
             f"Row 0 has {len(columns):,} values for {len(names):,} columns.", _TELL
         )
+
     if "index" not in value:
         return Table("split", names, columns, table.rows)
     labels = [
@@ -240,6 +246,7 @@ def _from_split(value: JsonObject, size: int) -> Table:
         raise ProtocolError(
             f"The reply has {len(labels):,} row labels for {table.rows:,} rows.", _TELL
         )
+
     return Table("split", names, columns, table.rows, packed(labels))
 
 
@@ -272,6 +279,7 @@ def _rows_of(columns: Collection[Collection[str]]) -> tuple[list[str], Column]:
     ):
         keys.sort(key=int)
         numbers.sort()
+
     return keys, packed(numbers)
 
 

@@ -99,6 +99,7 @@ class Segments:
                 wanted[segment].append(at)
             for segment, positions in wanted.items():
                 frames |= self._read(segment, sorted(positions), columns)
+
         return frames
 
     def writer(self, **options: Any) -> SegmentWriter:
@@ -143,6 +144,7 @@ class Segments:
                 and len(segment.results) < SEGMENT_RESULTS / _SMALL
             ):
                 small[segment.layout].append(segment)
+
         for segments in small.values():
             if len(segments) > _MAX_SMALL:
                 self._merge(segments)
@@ -165,6 +167,7 @@ class Segments:
             # Another process is merging them too, or the disk is full: leave them.
             writer.discard()
             return
+
         for segment in segments:
             remove(segment.path)
 
@@ -221,6 +224,7 @@ class Segments:
                     or other[0].results[other[1]].written <= result.written
                 ):
                     index[result.key] = segment, at
+
         self._segments = segments
         self._index = index
 
@@ -230,6 +234,7 @@ class Segments:
                 names = sorted(entry.name for entry in entries)
         except OSError:
             return []
+
         return [
             self.folder / name
             for name in names
@@ -269,17 +274,20 @@ class SegmentWriter:
             attrs = json.loads(json.dumps(frame.attrs.get("funcs", {})))
         except (NotStorableError, pa.ArrowException, TypeError, ValueError):
             return False
+
         if contains(
             table,
             [*layout.names, json.dumps([attrs, rows.name, layout.index])],
             self.forbidden(),
         ):
             return False
+
         with self._lock:
             result = StoredResult(
                 key, time.time(), len(rows), rows.start, rows.step, rows.name
             )
             self.put(layout, table, result, attrs)
+
         return True
 
     def put(

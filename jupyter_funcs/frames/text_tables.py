@@ -140,6 +140,7 @@ def table_text(
                 for align, *cell in zip(alignments, parts, widths, strict=True)
             )
             lines.append(_GAP.join(aligned).rstrip())
+
     return "\n".join(lines)
 
 
@@ -158,6 +159,7 @@ def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
         if widest > _LEAST_WIDTH:
             at = widths.index(widest, 1)
         widths[at] -= 1
+
     for _ in range(min(width, sum(whole)) - sum(widths)):
         # As many lines as the longest text takes; those that fit on one can't take fewer.
         lines = [
@@ -165,4 +167,5 @@ def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
             for size, place in zip(whole, widths, strict=True)
         ]
         widths[lines.index(max(lines))] += 1
+
     return widths

@@ -80,6 +80,7 @@ def declared(python: Any) -> list[inspect.Parameter]:
         parameters = inspect.signature(python).parameters.values()
     except (ValueError, TypeError):  # of some functions written in C
         raise TypeError("it has no signature") from None
+
     return [
         parameter
         for parameter in parameters
@@ -126,6 +127,7 @@ def documented(python: Any) -> Documented:
             text = (
                 f"{parsed.short_description or ''}{gap}{parsed.long_description or ''}"
             )
+
     paragraphs = map(_line, text.split("\n\n"))
     return Documented(
         "\n\n".join(
@@ -162,6 +164,7 @@ def called(
     for item in result:
         items.append(item)
         check(len(items))
+
     return items
 
 

@@ -142,6 +142,7 @@ class Parameter:
                 name, annotation, default, item
             )
             many = many and not is_json
+
         _check_markers(name, kind, item, by_type)
         parameter = cls(
             name=name,
@@ -164,6 +165,7 @@ class Parameter:
             raise TypeError(
                 f"Parameter {name} has the default {default!r}, which is not a valid value."
             )
+
         return parameter
 
     @classmethod
@@ -183,6 +185,7 @@ class Parameter:
                 help_ = marker.text
             elif isinstance(marker, ListedBy):
                 help_ = f"{help_} {marker.sentence}".strip()
+
         takes_objects = not schema.keys() - {"default", "description"}
         if takes_objects and "default" in schema:
             schema |= _ANY
@@ -239,10 +242,12 @@ class Parameter:
             if isinstance(rule, AtLeastOne) and self.name in rule.names:
                 others = " or ".join(name for name in rule.names if name != self.name)
                 sentences.append(f"Required if {others} is not specified.")
+
         if values := self._defaults():
             sentences.append(
                 f"If none, {self.name} defaults to {quoted_list(map(_spelled, values))}."
             )
+
         return " ".join(filter(None, sentences))
 
     def schema(self, reference: Any = None) -> Any:
@@ -276,6 +281,7 @@ class Parameter:
                 for name, limit in limits.items()
                 if abs(limit) <= _INT64.high
             }
+
         if self.needs_text and "" not in options:
             schema["minLength"] = 1
         return schema
@@ -299,6 +305,7 @@ class Parameter:
             sentences.append(
                 f"Must be at least {self.bounds.low} and at most {self.bounds.high}."
             )
+
         sentences += _FORMATS.get(self.type, [])
         if self.type is object and not self.many and _types(self.structure) <= _JSON:
             sentences.append("Must be JSON.")
@@ -339,6 +346,7 @@ class Parameter:
                     " ".join([f"{self.name} is required.", *self._limits(reference)])
                 ]
             return self.default, []
+
         if value is None and self.nullable:
             return None, []
         options = _of(self.options, reference)
@@ -371,6 +379,7 @@ class Parameter:
                 read.append(self._read_item(item, options, spelt, reference))
             except ValueError as error:
                 errors.append(f"{self.name} {error}")
+
         return read, errors
 
     def _is_left_out(self, item: Any) -> bool:
@@ -392,6 +401,7 @@ class Parameter:
                 readers.append(partial(self.adapter.validate_json, value, strict=True))
             if self.many:
                 readers.append(partial(self.adapter.validate_python, [value]))
+
         readers.insert(0, partial(self.adapter.validate_python, value))
         errors = []
         for reader in readers:
@@ -399,6 +409,7 @@ class Parameter:
                 return reader(), []
             except ValidationError as error:
                 errors.append(error)
+
         # Of a single value, the first says more than why it isn't JSON.
         reason = errors[0]
         if self.many or _types(self.structure) <= _JSON:
@@ -422,6 +433,7 @@ class Parameter:
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             kind = _JSON_NAMES.get(type(value), "this")
             raise ValueError(f"must be {_NAMES[self.type]}, not {kind}.")  # noqa: TRY004 - the caller's value, not ours
+
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         text = str(value)
@@ -433,6 +445,7 @@ class Parameter:
             raise ValueError(
                 f"has no option {quoted(text)}.{near} Options are {quoted_list(options)}."
             )
+
         text = spelt.get(text.casefold(), text)
         if self.type is str:
             return self._matched(text, reference)
@@ -446,6 +459,7 @@ class Parameter:
             raise ValueError(
                 f"must be {_NAMES[self.type]}, not {quoted(text)}."
             ) from None
+
         is_long = self.type is int and not _INT64.low <= value <= _INT64.high
         if is_long or (
             self.bounds and not self.bounds.low <= value <= self.bounds.high
@@ -454,6 +468,7 @@ class Parameter:
             raise ValueError(
                 f"must be between {bounds.low} and {bounds.high}, not {quoted(text)}."
             )
+
         return value
 
     def _matched(self, text: str, reference: Any) -> str:
@@ -485,6 +500,7 @@ def described(
             schema["default"] = adapter.dump_python(
                 default, mode="json", warnings=False
             )
+
     return adapter, schema
 
 
@@ -497,6 +513,7 @@ def _with_extensions(annotation: Any) -> Any:
             typing_extensions.TypedDict
         )  # which mypy takes for a special form that can't be called
         return make(annotation.__name__, fields, total=annotation.__total__)
+
     parts = get_args(annotation)
     changed = tuple(map(_with_extensions, parts))
     if changed == parts:
@@ -511,6 +528,7 @@ def _listed(annotation: Any) -> tuple[Any, Texts]:
         values = get_args(annotation)
         kinds = {*map(type, values)}
         return kinds.pop() if len(kinds) == 1 else None, tuple(map(_spelled, values))
+
     if annotation is bool:
         return bool, ("Yes", "No")
     if isinstance(annotation, type) and issubclass(annotation, Enum):
@@ -537,6 +555,7 @@ def _types(schema: Values) -> set[str]:
         if {"enum", "const", "format"} & named.keys() or not isinstance(kind, str):
             kind = "value"
         types.add(kind)
+
     return types - {"null"}
 
 
@@ -577,6 +596,7 @@ def _parsed(kind: type, text: str) -> Any:
         kind is date and str(value) != text
     ):
         raise ValueError(text)
+
     return value
 
 
@@ -585,12 +605,14 @@ def _unwrapped(annotation: Any) -> tuple[Any, list[Any], bool]:
     if get_origin(annotation) is Annotated:
         inner, markers, nullable = _unwrapped(annotation.__origin__)
         return inner, [*markers, *annotation.__metadata__], nullable
+
     nullable = get_origin(annotation) in (Union, UnionType) and NoneType in get_args(
         annotation
     )
     if nullable and len(get_args(annotation)) == 2:
         inner = next(part for part in get_args(annotation) if part is not NoneType)
         return *_unwrapped(inner)[:2], nullable
+
     return annotation, [], nullable
 
 

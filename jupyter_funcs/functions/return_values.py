@@ -53,6 +53,7 @@ def returned(python: Any) -> JsonObject | None:
         if get_origin(annotation) in _STREAMS:
             annotation = list[get_args(annotation)[0]]  # type: ignore[misc]  # known at run time only
         return described(annotation, by_alias=False)[1] or None
+
     return None
 
 
@@ -64,11 +65,13 @@ def tabular(value: Any) -> pd.DataFrame | pa.Table | Any:
         type(value), "__array_interface__"
     ):  # a number of numpy, or an array of more dimensions
         return values_of(value) if value.ndim else value
+
     value = _record(value)
     if isinstance(value, Mapping):
         parts = {_key(name): part for name, part in value.items()}
         table = _joined(parts)
         return parts if table is None else table
+
     if isinstance(value, _TEXTS) or not isinstance(value, Collection):
         return value
     items = list(value)
@@ -92,6 +95,7 @@ def _table(value: Any) -> Any:  # noqa: PLR0911 - one per kind of table
         type(value), "edges"
     ):
         return _edges(value)
+
     if isinstance(value, _of_pandas("DataFrame")):
         return value
     if isinstance(value, _of_pandas("Index")):
@@ -99,12 +103,14 @@ def _table(value: Any) -> Any:  # noqa: PLR0911 - one per kind of table
         if value.shape[1] == 1:
             return value.rename(columns={0: SCALAR})
         return value.rename(columns=str)
+
     if isinstance(value, _of_pandas("Series")):
         return value.to_frame(SCALAR if value.name is None else value.name)
     if hasattr(type(value), "__arrow_c_stream__"):
         import pyarrow as pa
 
         return pa.table(value)
+
     if hasattr(type(value), "__array_interface__") and 0 < value.ndim < 3:
         return _of_array(value)
     return None
@@ -141,6 +147,7 @@ def _joined(parts: dict[Any, Any], *, is_tuple: bool = False) -> Any:
         parts.get("frame"), _of_pandas("DataFrame")
     ):  # scikit-learn's name for the data with its target
         return parts["frame"]
+
     tables = {
         str(name): table
         for name, part in parts.items()
@@ -176,6 +183,7 @@ def _side_by_side(tables: JsonObject, index: Any) -> Any:
         names = [
             part if column == SCALAR else f"{part} {column}" for part, column in columns
         ]
+
     whole = pd.concat([table.set_axis(index) for table in tables.values()], axis=1)
     return whole.set_axis(names, axis=1)
 
@@ -196,11 +204,13 @@ def _record(value: Any) -> Any:
             for name, part in value._asdict().items()
             if not name.startswith("_")
         }
+
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {
             field.name: getattr(value, field.name)
             for field in dataclasses.fields(value)
         }
+
     if hasattr(type(value), "model_dump"):
         return value.model_dump()
     return value
@@ -225,6 +235,7 @@ def values_of(array: Any) -> Any:
             texts = np.datetime_as_string(times, unit="s")
         array = texts.astype(object)
         array[np.isnat(times)] = None
+
     return array.tolist()
 
 
@@ -255,6 +266,7 @@ def plain(value: Any) -> Any:
             f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
         ):
             return convert(value)
+
     record = _record(value)
     if record is not value:
         return record

@@ -103,6 +103,7 @@ class Quoting(NamedTuple):
                     "" if begin and after.startswith(end) else end
                 )  # many editors close a quote themselves
                 return f"{quote}{inner}{closing}"
+
         return None
 
 
@@ -131,6 +132,7 @@ class WrittenCall(NamedTuple):
             items = read_value(f"{before['within'] or before[0]}]", self.namespace)
             typed = typed[before.end() :]
             quoting = IN_LINE
+
         values = known_values(self.function, name, self.values(), items)
         return quoting.offer(typed, values or [], after, "value")
 
@@ -234,6 +236,7 @@ def _values(
             if other.kind != "list" and isinstance(value, list):
                 value = next(iter(value), value)  # noqa: PLW2901  # of a sweep
             form[other.name] = value
+
     values = [choice.value for choice in function.known_choices(field, form.args)]
     if not values and field.default is not None:
         return [field.default]
@@ -284,6 +287,7 @@ class PartialCode:
                 written = at
             else:
                 self._add(mark, match.start())
+
         self.before = "".join([*pieces, before[written:]])
 
     def _add(self, mark: str, at: int) -> None:
@@ -327,6 +331,7 @@ class PartialCode:
             if self.before[at - 1 : at] != ".":
                 break
             at -= 1
+
         try:
             return ast.parse(self.before[at:end], mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -356,6 +361,7 @@ class PartialCode:
         if argument:
             name = argument["name"]
             last = argument["value"]
+
         *lists, at_cursor = [last, *(parts[-1] for parts in levels[1:])]
         is_list = name is not None and all(
             text.lstrip().startswith("[") for text in lists

@@ -52,6 +52,7 @@ def in_python(code: PartialCode, namespace: Namespace) -> Offer | None:
         session = _resolve(code.owner(code.open[-1][0]), namespace)
         if isinstance(session, Session):
             return _offer_functions(session, code)
+
     arguments = code.arguments(_ARGUMENT.fullmatch)
     if arguments is None or code.bracket(arguments.bracket) != "(":
         return None
@@ -62,6 +63,7 @@ def in_python(code: PartialCode, namespace: Namespace) -> Offer | None:
         owner = find_function(
             owner.session, str(_literal(arguments.parts[0], namespace))
         )
+
     return _in_call(owner, arguments, code, namespace)
 
 
@@ -73,6 +75,7 @@ def _in_call(
         if code.string is None:
             return _offer_names(owner, arguments.before, code)
         return None
+
     if not isinstance(owner, RemoteFunction):
         return None
     before = {
@@ -97,6 +100,7 @@ def _offer_names(
         ]
     else:
         return None
+
     return Offer(code.typed, [f"{name}=" for name in names], "param")
 
 
@@ -145,6 +149,7 @@ def _resolve(node: ast.expr | None, namespace: Namespace) -> Any:
             return owner.get(key) if type(owner) is dict else None
         case ast.Call(func=ast.Attribute(value=inner, attr="with_options")):
             return _resolve(inner, namespace)
+
     return None
 
 
@@ -155,10 +160,12 @@ def _attribute(owner: Any, name: str) -> Any:
         if hasattr(type(owner), name):
             return None
         return find_function(owner, name)
+
     if isinstance(owner, RemoteFunction):
         if name == "with_options":
             return owner.options
         return owner if name in _TAKE_PARAMETERS else None
+
     return inspect.getattr_static(owner, name, None)
 
 

@@ -84,6 +84,7 @@ def complete(context: CompletionContext, sessions: Sessions) -> SimpleMatcherRes
         ]
     except Exception:  # noqa: BLE001  # a traceback at Tab is worse than no completion
         return {"completions": []}
+
     if not completions and offered.only:
         # IPython obeys `suppress` only if there is a completion: an empty one hides Python's names.
         return {
@@ -91,6 +92,7 @@ def complete(context: CompletionContext, sessions: Sessions) -> SimpleMatcherRes
             "matched_fragment": "",
             "suppress": True,
         }
+
     return {
         "completions": completions,
         "matched_fragment": offered.typed,
@@ -111,6 +113,7 @@ def _offered(context: CompletionContext, sessions: Sessions) -> Offer | None:
         return (
             _in_body(match["line"], match["body"][1:], after, sessions) or NOTHING
         )._replace(only=True)
+
     if match := _LINE.fullmatch(line[:column]):
         return _in_line(match["line"], line[column:], sessions)
     # Before this module is imported there is no session to complete.
@@ -142,6 +145,7 @@ class PartialLine(NamedTuple):
         for word in words:
             name, equals, value = word.partition("=")
             parts += [name, value] if equals and name in _WITH_A_VALUE else [word]
+
         *parts, typed = parts
         plain: list[str] = []
         option = ""
@@ -155,6 +159,7 @@ class PartialLine(NamedTuple):
                 option = part if part in _WITH_A_VALUE else ""
             else:
                 plain.append(part)
+
         return cls(plain, typed, option, profile)
 
     def call(self) -> tuple[str, dict[str, str], list[str]]:
@@ -198,11 +203,13 @@ def _at_word(
         ]
         spelt = chain.from_iterable(reversed(option.split("/")) for option in taken)
         return Offer(line.typed, spelt, "option")
+
     if not line.words:
         names = [
             name for name in NAMES if not is_cell or subcommand(name).takes_arguments
         ]
         return Offer(line.typed, names, "command")
+
     if line.words[0] in NAMES:
         return _after_subcommand(line, after, sessions)
     return None
@@ -216,6 +223,7 @@ def _after_subcommand(
         return _at_argument(
             sessions.for_tab(line.profile), line, after, sessions.namespace
         )
+
     if name == "lock":
         return _offer_functions(sessions.for_tab(line.profile), "", line.typed, after)
     if rest:
@@ -250,6 +258,7 @@ def _at_argument(
         offered = _offer_functions(session, name, typed, after)
         if offered.texts:
             return offered
+
     command = line.words[0]
     if command == "describe":
         return None
@@ -271,6 +280,7 @@ def _at_parameter(
         name, _, value = typed[1:].partition("=")
         offered = call.offer_values(name, typed[0] + value, after)
         return offered._replace(typed=value, texts=(text[1:] for text in offered.texts))
+
     if argument := NAME_AND_VALUE.fullmatch(typed):
         return call.offer_values(unquoted(argument["name"]), argument["value"], after)
     frames = data_frames(call.namespace)
@@ -305,6 +315,7 @@ def _offer_functions(
         if fitting:
             return Offer(typed, fitting, "function")
         return NOTHING
+
     quoted = Quoting().offer(
         typed, (function.name for function in catalog), after, "function"
     )
@@ -328,6 +339,7 @@ def _in_body(line: str, before: str, after: str, sessions: Sessions) -> Offer | 
             WrittenCall(function, arguments, sessions.namespace),
             PartialCode(before, after),
         )
+
     *above, typed = before.split("\n")
     rest, *below = after.split("\n")
     if typed.lstrip().startswith("#"):
@@ -337,12 +349,14 @@ def _in_body(line: str, before: str, after: str, sessions: Sessions) -> Offer | 
         if ":" in text and not text.lstrip().startswith("#"):
             key, _, value = text.partition(":")
             arguments[unquoted(key.strip())] = value.strip()
+
     key, colon, value = typed.partition(":")
     if not colon:
         fields = remaining_fields(function, arguments)
         return Offer(
             key.lstrip(), [f"{name_in_line(field)}: " for field in fields], "param"
         )
+
     call = WrittenCall(function, arguments, sessions.namespace)
     return call.offer_values(unquoted(key.strip()), value.lstrip(), rest, _TO_LINE_END)
 
@@ -360,6 +374,7 @@ def _with_items_above(typed: str, above: list[str]) -> str:
             if is_open:
                 return ",".join([*items, typed.lstrip()]).replace("[,", "[", 1)
             return typed
+
     return typed
 
 
@@ -374,6 +389,7 @@ def _in_json(call: WrittenCall, code: PartialCode) -> Offer | None:
     if arguments.name is None:
         names = [*call.arguments, *arguments.before, *_KEYS.findall(code.after)]
         return _offer_keys(typed, code.after, remaining_fields(call.function, names))
+
     before = {
         name: value for name, text in arguments.before.items() for value in _read(text)
     }

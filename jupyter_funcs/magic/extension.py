@@ -88,6 +88,7 @@ class Extension:
                 or name not in session.listed.slugs
             ):
                 raise
+
         import html  # compiles a long pattern
 
         function = session[name]
@@ -113,6 +114,7 @@ class Extension:
         if self._shells_inspect is None:  # else somebody has wrapped ours
             self._shells_inspect = self._shell.object_inspect_mime
             vars(self._shell)[_INSPECT] = self.object_inspect_mime
+
         for (kind, name), printer in self._printers.items():
             present = self._formatter(kind).pop(name, None)
             if (
@@ -134,6 +136,7 @@ class Extension:
             if self._shell.object_inspect_mime != self._shells_inspect:
                 vars(self._shell)[_INSPECT] = self._shells_inspect
             self._shells_inspect = None
+
         for kind in _KINDS:
             table = self._shell.magics_manager.magics[kind]
             if table.get(_NAME) != self.funcs:
@@ -142,6 +145,7 @@ class Extension:
                 table[_NAME] = self._replaced[kind]
             else:
                 del table[_NAME]
+
         for (kind, name), printer in self._printers.items():
             if self._formatter(kind).for_type(name) is printer:
                 self._formatter(kind).pop(name)

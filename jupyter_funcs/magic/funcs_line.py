@@ -73,6 +73,7 @@ class Line:
             if argument in values:
                 raise given_twice(argument)
             values[argument] = self.value(match["value"])
+
         return name, values
 
     def _check_words(self, name: str, arguments: list[str]) -> None:
@@ -85,12 +86,14 @@ class Line:
                 "Write arguments without spaces around the =.",
                 "For example: name=value.",
             )
+
         for word in words:
             if word.startswith(_DASHES):
                 raise ArgumentError(
                     f"{quote(word)} isn't an argument.",
                     "Options begin with two hyphens: --timeout.",
                 )
+
         if any(
             word.endswith(",") for word in words[len(words) - len(arguments) - 1 : -1]
         ):
@@ -98,6 +101,7 @@ class Line:
                 "Arguments are separated by spaces, not commas.",
                 "A list goes in brackets: [a, b]. Put quotes around a value that ends with a comma.",
             )
+
         if not name:
             hint = LIST_FUNCTIONS
             if arguments and "(" in arguments[0].partition("=")[0]:
@@ -120,6 +124,7 @@ def read_line(text: str, cell: str | None, sessions: Sessions) -> Line:
     if words[:1] == ["help"]:
         options.help = True
         words = words[1:]
+
     if options.help and not words:
         return Line(sessions, "", [], options, cell)
     name, *rest = words or ["panel"]
@@ -139,6 +144,7 @@ def _check_subcommand(line: Line) -> None:
             f"%funcs {name} takes no arguments.",
             f"Leave out {quote(' '.join(line.words))}.",
         )
+
     if line.cell is not None and not subcommand(name).takes_arguments:
         raise ArgumentError(
             f"%%funcs {name} takes no cell body.",
@@ -155,6 +161,7 @@ def _unknown_subcommand(words: list[str], sessions: Sessions) -> ArgumentError:
         return ArgumentError(
             what, f"It's a function: write %funcs call {slug} or %funcs panel {slug}."
         )
+
     near = did_you_mean(words[0], [*NAMES, "--help"])
     return ArgumentError(what, near or f"Choose from {listed(NAMES, 'and')}.")
 

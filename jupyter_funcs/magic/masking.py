@@ -52,6 +52,7 @@ def typed_secrets(line: str, cell: str | None) -> list[str]:
         secrets += _ARGUMENT.findall(line)
         secrets += [word.strip(_QUOTES).partition("=")[2] or word for word in words[1:]]
         addresses += words[:1]
+
     # The user and the password in a URL.
     secrets += [
         text
@@ -135,6 +136,7 @@ def mask(shell: Any, secrets: Sequence[str], result: Any = None) -> None:
     for name, value in list(shell.user_ns.items()):
         if re.fullmatch(r"_i(?:\d+|i{0,2})", name) and isinstance(value, str):
             shell.user_ns[name] = masked(value)
+
     _mask_sources(masked)
     _mask_database(history, masked)
 

@@ -92,6 +92,7 @@ class Sessions:
             self._session is not None and self._session.where == profile
         ):
             return self.current
+
         if profile not in self._by_profile:
             self._by_profile[profile] = self._connect(profile)
         return self._by_profile[profile]
@@ -104,6 +105,7 @@ class Sessions:
         except FuncsError as error:
             error.hint = f"{error.hint} {self._next_service(is_same=not where)}".strip()
             raise
+
         self._session = session
         self._by_profile.pop(session.where, None)
         return session
@@ -141,6 +143,7 @@ class Sessions:
                     name = quote(configured.name)
             except FuncsError:
                 return ""
+
         return f"Until then, %funcs uses {name}."
 
 

@@ -70,6 +70,7 @@ def run(sessions: Sessions, text: str, cell: str | None = None) -> Any:
     if line.options.help:
         print(usage_of(name))
         return None
+
     variable = None
     if line.options.output is not None:
         line.options.output = variable = _variable(line.options.output)
@@ -88,6 +89,7 @@ def run(sessions: Sessions, text: str, cell: str | None = None) -> Any:
             return result
         _warn_of_shadowing(variable)
         sessions.namespace[variable] = result
+
     return None
 
 
@@ -128,6 +130,7 @@ def _is_assigned() -> bool:
         "run_cell_magic",
     }:
         frame = frame.f_back
+
     caller = frame and frame.f_back
     if caller is None:
         return True
@@ -150,18 +153,21 @@ def _function_and_values(line: Line) -> tuple[RemoteFunction, Values]:
         refuse(line.sessions.shell, as_secrets(values, typed))
         _refuse_unnamed(line)
         raise
+
     # The function may have a parameter that is called like a token or an option.
     if unknown := function.unknown(values):
         refuse(
             line.sessions.shell,
             as_secrets({name: values[name] for name in unknown}, typed),
         )
+
     for argument in unknown:
         option = f"--{argument.replace('_', '-')}"
         if option in OPTIONS and line.subcommand in taken_by(option):
             raise function.option_error(
                 argument, f"{option} {OPTIONS[option].value}".rstrip()
             )
+
     return _with_options(function, line), with_json(function.form(), values)
 
 
@@ -217,6 +223,7 @@ def sweep(line: Line) -> Any:
             f"A sweep takes one table, not {listed(tables, 'and')}.",
             "Combine them in Python.",
         )
+
     if tables:
         table = line.value(tables[0])
     line = replace(line, words=[word for word in line.words if not is_table(word)])
@@ -225,6 +232,7 @@ def sweep(line: Line) -> Any:
         if line.options.background:
             return function.start_sweep(values, table)
         return function.sweep(table, **values)
+
     requests = _requests(function, table, values)
     texts = [
         json.dumps(request, ensure_ascii=False) for request in requests[:_MOST_REQUESTS]
@@ -302,15 +310,18 @@ def _opened(line: Line, output: Any) -> Any:
         return Panel(
             line.session, function, function.form(**values), output=output or ""
         )
+
     if line.cell is not None and line.cell.strip():
         raise ArgumentError(
             "The cell has arguments, but the line names no function.",
             "Write %%funcs panel NAME.",
         )
+
     if line.options.wait:
         raise ArgumentError(
             "--wait needs a function's name, and values to run it with.", LIST_FUNCTIONS
         )
+
     return line.session.panel()
 
 
@@ -336,6 +347,7 @@ def panel(line: Line) -> Any:
         _warn_of_shadowing(output)
         opened.result()
         return opened if is_assigned else None
+
     return opened
 
 
@@ -346,6 +358,7 @@ def open(line: Line) -> Any:  # noqa: A001  # the subcommand's name
         raise ArgumentError(
             "%funcs open takes one link.", 'Write %funcs open "?funcs=NAME&k=v".'
         )
+
     name, values = linked(unquoted(line.words[0]))
     opened = line.session[name].panel(**values)
     opened.recipe = "df = %funcs result"
@@ -372,12 +385,14 @@ def history(line: Line) -> pd.DataFrame | None:
             f"%funcs history takes {listed(_SWITCHES)}, not {quote(' '.join(line.words))}.",
             hint,
         )
+
     if word == "clear":
         if number := runs.clear():
             print(f"Deleted {plural(number, 'saved run')}.")
         else:
             print("There were no saved runs.")
         return None
+
     runs.save(on=word == "on")
     if word == "on":
         print(
@@ -388,6 +403,7 @@ def history(line: Line) -> pd.DataFrame | None:
         )
     else:
         print("Runs are no longer saved. %funcs history clear deletes those that were.")
+
     return None
 
 
@@ -415,6 +431,7 @@ def lock_functions(session: Session, words: list[str], *, is_check: bool) -> Non
             names = _names(session.catalog, words, locked)
         _compare(session, before, names)
         return
+
     catalog = session.catalog
     names = [*(run.function for run in session.history), *locked]
     if words:
@@ -429,6 +446,7 @@ def lock_functions(session: Session, words: list[str], *, is_check: bool) -> Non
             "No function has been run yet.",
             "Name the functions to lock: %funcs lock NAME …",
         )
+
     path = lock_file.write(folder, session.address or "demo", functions).path
     shown = listed((inert(function.name) for function in functions), "and")
     print(f"Locked {plural(len(functions), 'function')} in {path}: {shown}.")
@@ -461,6 +479,7 @@ def _compare(session: Session, lock: Lock, names: list[str]) -> None:
             f"{lock.path} is for {lock.service}, not for {service}.",
             "Connect to that service.",
         )
+
     catalog = session.refresh().catalog
     changes = [
         text for name in names if (text := lock.drifted(name, catalog.peek(name)))
@@ -469,6 +488,7 @@ def _compare(session: Session, lock: Lock, names: list[str]) -> None:
         raise FuncsError(
             " ".join(shorten(changes)), "Fix the notebook, then run %funcs lock again."
         )
+
     matches = "match"
     if len(names) == 1:
         matches = "matches"
@@ -509,6 +529,7 @@ def cache(line: Line) -> Any:
         raise ArgumentError(
             f"%funcs cache takes clear or nothing, not {quote(' '.join(words))}.", hint
         )
+
     from jupyter_funcs.client.cache import Cache
 
     results = Cache()  # it can be looked at without a service to connect to

@@ -276,6 +276,7 @@ def usage() -> str:
             f" (also: {alias})" for alias, of in ALIASES.items() if of == name
         )
         rows.append((_synopsis(name), f"{row.does}{also}"))
+
     rows.append(
         (
             "%%funcs call NAME",
@@ -334,6 +335,7 @@ def parser() -> Parser:
             )
         else:
             made.add_argument(*name.split("/"), action="store_true", default=None)
+
     return made
 
 

@@ -142,6 +142,7 @@ class Times:
             count = periods.asi8[-1] - periods.asi8[0] + 1
             if periods.is_unique and len(times) >= max(3, 0.8 * count):
                 return step
+
         if exact and len(times) < 0.1 * STEPS[exact].periods(self.span):
             return ""
         return exact
@@ -160,6 +161,7 @@ class Times:
             count = STEPS[name].periods(shown)
             if name == base or (3 <= count < distinct and self._fits(name, lines)):
                 steps[name] = min(count, distinct) > most
+
         return base, steps
 
     def _fits(self, step: str, lines: int) -> bool:
@@ -389,6 +391,7 @@ class Planner:
             plan.offer(
                 "split", "Panels for", _name(split), {"": "None"} | _names(splits)
             )
+
         axes = {"bar": colour, "histogram": None}
         most = _MOST_LINES if wish.all else _USUAL_LINES
         if split:
@@ -435,18 +438,21 @@ class Planner:
             bars = _chosen(groups, wish.colour) or groups[0]
             plan.offer("colour", "Bars for", bars.name, _names(groups))
             return bars
+
         if (
             plan.kind == "histogram"
             or not lines
             or not (plan.x or plan.kind == "scatter")
         ):
             return None
+
         colour = _chosen(lines, wish.colour)
         if wish.colour != "" and not colour:
             usual = (
                 column for column in lines if column in varying and not _is_flag(column)
             )
             colour = next(usual, None)
+
         plan.offer(
             "colour", "Colour by", _name(colour), _names(lines) | {"": "Nothing"}
         )
@@ -549,6 +555,7 @@ class Planner:
             or "Q" not in str(x.data.cat.categories[0]).upper()
         ):
             return False
+
         whole = x.data
         if self._to_date:
             whole = whole.mask(self._to_date.data == "True")
@@ -578,9 +585,11 @@ def _possible(plan: Plan, kind: str, kinds: Sequence[str]) -> str:
             f"Stacked areas add values up, and {plan.y.name} doesn't add up."
         )
         return "line"
+
     if kind not in kinds:
         plan.notes.append(f"{KINDS[kind].label} need {KINDS[kind].needs}.")
         return kinds[0]
+
     return kind
 
 

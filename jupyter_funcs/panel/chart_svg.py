@@ -77,6 +77,7 @@ def svg(view: Json) -> str:
         name = _text(70, 22, panel) if panel else ""
         place = f"translate({at % columns * width} {at // columns * high + 8 * bool(panel)})"
         drawn.append(f'<g transform="{place}">{name}{"".join(lines)}</g>')
+
     height = high * -(-len(drawn) // columns) + 8
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escaped(title, 90)}" '
@@ -124,6 +125,7 @@ class _Scale(NamedTuple):
                 math.log10,
                 marks[0],
             )
+
         values += [0.0] if view["zero"] or view["kind"] in _FILLED else []
         marks = ticks(min(values), max(values))
         return cls(marks, _labels(marks, view["format"]), float, 0.0)
@@ -182,6 +184,7 @@ def _lines(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
         opacity = ".12" if tick else ".5"
         yield f'<path d="M{left} {y:.0f}.5H{right}" stroke="currentColor" stroke-opacity="{opacity}"/>'
         yield _text(left - 8, y + 4, text, "end")
+
     for value, label in _marks(view["x"], (right - left) // 110):
         yield _text(left + (value - xs[0]) * across, height - 6, label, "middle", 16)
     # Grey lines below the others.
@@ -211,12 +214,14 @@ def _marks(axis: Json, most: float) -> list[tuple[float, str]]:
             mark for mark in ticks(xs[0], xs[-1]) if xs[0] <= mark <= xs[-1]
         ] or xs[:1]
         return [(mark, _number(mark, axis["format"])) for mark in inside]
+
     places = range(0, len(xs), -(-len(xs) // max(1, int(most))))
     if axis["type"] == "time":
         dates = {
             xs[at]: f"{time_of(xs[at]).round('s'):%Y-%m-%d %H:%M}" for at in places
         }
         return [(x, date.removesuffix(" 00:00")) for x, date in dates.items()]
+
     return [(xs[at], axis["labels"][at]) for at in places]
 
 
@@ -300,6 +305,7 @@ def _labels(ticks: Sequence[float], written: str) -> list[str]:
         units = [(0.01, "%")]
     elif not -5 < power < 15:
         units = [(10.0**power, f"e{power}")]
+
     size, unit = next(
         (pair for pair in reversed(units) if pair[0] <= high and decimals(pair[0]) < 3),
         units[0],

@@ -78,6 +78,7 @@ class Chart:
             points.notes.append(
                 f"{planner.left_out:,} more columns of the result can't be chosen here."
             )
+
         points.offer_scale(wish.scale)
         names = (
             [*points.table.index]
@@ -98,6 +99,7 @@ class Chart:
             return _nothing(
                 "The result is one row: a chart of it would show less than the table does."
             )
+
         plan = self._planner.plan(wish, zoom)
         if isinstance(plan, str):
             return _nothing(plan)
@@ -151,6 +153,7 @@ class Points:
         for column in dict.fromkeys(columns):
             self._code.append(f"    {literal(column.name)}: {column.made},")
             values[column.name] = column.data
+
         self._code = ["data = pd.DataFrame({", *self._code, "})"]
         values |= {column.name: column.filled for column in self.apart.values()}
         data = Coded(pd.DataFrame(values, copy=False).iloc[self.drawn], "data")
@@ -175,6 +178,7 @@ class Points:
                     f"{missing:,} {row} {without} {column.name} {are} left out."
                 )
                 data = self.do("data", data.dropna(subset=[column.name]))
+
         return data
 
     def make(self, zoom: Zoom) -> str:
@@ -195,6 +199,7 @@ class Points:
                 self.bars()
             else:
                 self.reshape(zoom)
+
         if kind == "stack" and bool((self.table < 0).any(axis=None)):
             return "Values below 0 can't be stacked."
         return "No value can be shown this way." if self.table.empty else ""
@@ -221,6 +226,7 @@ class Points:
                 self.notes.append(
                     f"The {len(shown)} largest of {len(names):,} have a panel."
                 )
+
         return data
 
     def _ordered(self, table: Coded) -> Coded:
@@ -245,6 +251,7 @@ class Points:
             by = data.index // self.rows_of_a_point * self.rows_of_a_point
         elif is_longer:
             by = data[by].dt.to_period(STEPS[step].period)
+
         table = data.pivot_table(
             plan.y.name,
             by,
@@ -273,6 +280,7 @@ class Points:
         if every > 1:
             data = self.do("data", data.iloc[::every])
             self.notes.append(f"One row in every {every:,} is drawn.")
+
         data = self._largest(data)
         columns = [self.plan.x, self.plan.y, *self.apart.values()]
         self.set(
@@ -294,6 +302,7 @@ class Points:
             )
         else:
             self.set(bins.value_counts(sort=False).to_frame("Rows"))
+
         self.edges = edges.value.tolist()
 
     @property
@@ -322,6 +331,7 @@ class Points:
             label = f"{label} ({plan.show})"
         elif plan.kind != "histogram" and (not totals or first != plan.step):
             label = f"{label} (mean)"
+
         across = " ".join(column.name for column in self.apart.values())
         rows = [str(name) for name in self.table.index.names if name]
         return Pivoted([], label, rows, across, {})
@@ -346,6 +356,7 @@ class Points:
                 self.notes.append(
                     f"A logarithmic axis needs values above 0; the smallest is {smallest}."
                 )
+
         scale = "log" if self.is_log else "linear"
         self.plan.offer("scale", "Axis", scale, options, [] if low > 0 else ["log"])
 
@@ -360,6 +371,7 @@ class Points:
             name = f"{name} against {plan.x.name}"
         elif plan.lines and not plan.split and len(self.table.columns) == 1:
             return f"{name} · {self.table.columns[0]}"
+
         by = plan.colour.name if plan.colour else ""
         return f"{name} by {by.lower() if by.istitle() else by}" if by else name
 
@@ -395,11 +407,13 @@ class Points:
             inside = (self.table.index >= low) & (self.table.index <= high)
             if inside.any():
                 self.cut(inside)
+
         if (
             plan.show == "average"
             and (every := -(-len(self.table) // plan.most_points)) > 1
         ):
             self.set(self.coded.iloc[::every])
+
         if self.table.isna().all(axis=1).any():
             self.set(self.coded.dropna(how="all"))
 
@@ -457,6 +471,7 @@ class Points:
             note = f"The {_MOST_BARS} largest of {count:,}."
             sums = self.coded.sum(axis=1).sort_values(ascending=False, kind="stable")
             self.set(self.coded.loc[sums.index].head(_MOST_BARS))
+
         if count > _MOST_BARS:
             self.notes.append(note)
 
@@ -475,6 +490,7 @@ class Points:
         elif plan.over and plan.is_over_time:
             how = "" if plan.y.additive else ", each row counting the same"
             notes.append(f"The {plan.how} over {listed(plan.over, 'and')}{how}.")
+
         if plan.to_date:
             name = plan.to_date.name
             is_whole = self._keeps == "False"
@@ -483,6 +499,7 @@ class Points:
                 if is_whole
                 else f"Only {name} rows are drawn."
             )
+
         notes += self.left_out
         return notes + [
             column.note for column in (plan.y, plan.x) if column and column.note
@@ -501,6 +518,7 @@ def _chart(points: Points, *, all_lines: bool) -> Json:
         line["colour"] = colours.get(line["name"], 0)
         line["name"] = inert(line["name"])
         line["panel"] = inert(line["panel"])
+
     adds = (
         plan.y.additive
         and plan.is_over_time
@@ -544,6 +562,7 @@ def _axis(points: Points) -> Json:
         ends = points.edges or [*table[column.name].agg(["min", "max"])]
         about = {"title": inert(column.name), "format": _format(column)}
         return about | {"type": "number", "values": ends, "labels": []}
+
     if plan.times:
         return {"type": "time", "values": days_of(table.index), "labels": []}
     labels = [inert(str(label)) for label in table.index]
@@ -676,6 +695,7 @@ def _program(points: Points, source: Sequence[str]) -> str:
         lines.append(f"ax = table{draw}({', '.join(options)})")
         lines += [f"ax.{line}" for line in _formatters(points)]
         return "\n".join([*lines, "plt.show()"])
+
     high = -(-len(points.shown["panels"]) // 3)
     is_part = f"table[table[{literal(plan.split.name)}] == panel]"
     lines += [
@@ -706,6 +726,7 @@ def _options(points: Points) -> list[str]:
             options.append(
                 f"color=[*plt.cm.tab10.colors[:{COLOURS}], *['lightgray'] * {others}]"
             )
+
     if points.is_log:
         options.append(f"log{'x' if plan.kind == 'bar' else 'y'}=True")
     return options

@@ -67,6 +67,7 @@ class Expression:
             raise ArgumentError(
                 "This isn't an expression of columns and numbers.", _SUCH
             ) from None
+
         if not is_column:
             raise ArgumentError("The expression names no column.", _SUCH)
 
@@ -94,6 +95,7 @@ class Expression:
                 return self._of(left).joined(_SIGNS[type(sign)], self._of(right))
             case ast.Call(func=ast.Name(id=name), args=[first, *rest], keywords=[]):
                 return self._called(name, self._of(first), rest)
+
         raise ArgumentError("This isn't an expression of columns and numbers.", _SUCH)
 
     def _adds_up(self, node: ast.AST) -> bool:
@@ -117,6 +119,7 @@ class Expression:
                 # An amount times a ratio is an amount.
                 is_product = isinstance(sign, ast.Mult)
                 return (any if is_product else all)(map(self._adds_up, columns))
+
         return False
 
     def _column(self, name: str) -> TableColumn:
@@ -137,12 +140,14 @@ class Expression:
                 f"{quote(name)} can't be called here.",
                 f"There are {', '.join(_FUNCTIONS)}.",
             )
+
         count = 1
         match rest:
             case [ast.Constant(value=int(count)), *rest] if not 0 < count <= _MOST_ROWS:
                 raise ArgumentError(
                     f"{name} looks back 1 row or more, not {count:,}.", _SUCH
                 )
+
         by = [self._column(other.id) for other in rest if isinstance(other, ast.Name)]
         if len(by) < len(rest):
             raise ArgumentError(f"{name} takes columns after its values.", _SUCH)
@@ -152,6 +157,7 @@ class Expression:
                 [column.data for column in by], f"[{', '.join(c.ref for c in by)}]"
             )
             groups = values.groupby(keys, dropna=False, observed=True)
+
         return _FUNCTIONS[name](values, groups, count)
 
 
@@ -224,6 +230,7 @@ def pivot(columns: Columns, wish: Pivot) -> Pivoted:
         raise ArgumentError(
             "There is nothing to group by: no column has categories or dates."
         )
+
     rows, across = _axes(keys, columns, wish)
     measures = [name for name, column in columns.items() if column.is_measure]
     adding = [name for name in measures if columns[name].adds_up]
@@ -258,11 +265,13 @@ def _axes(keys: list[str], columns: Columns, wish: Pivot) -> tuple[list[str], st
         rows = rows or [usual]
         if across is None:
             across = next((name for name in (beside, usual) if name not in rows), "")
+
     if across in {"", *rows}:
         return rows, ""
     if columns[across].distinct > _MOST_ACROSS:
         count = plural(columns[across].distinct, "value")
         raise ArgumentError(f"{quote(across)} has {count}.", "Use it for rows.")
+
     return rows, across
 
 
@@ -326,6 +335,7 @@ def _parts_of(measure: str, adding: Sequence[str], columns: Columns) -> list[str
         product = floats[measure] * floats[other]
         if len(floats) > 1 and np.allclose(product, floats[name], rtol=1e-3):
             return [name, other]
+
     return []
 
 
@@ -349,6 +359,7 @@ def _ordered(columns: Columns, rows: Sequence[str], across: str) -> list[Operati
             f"lambda df: {change.code(f'df[{literal(name)}]')}",
         )
         steps.append(step("assign", **{name: function}))
+
     return steps
 
 
@@ -383,6 +394,7 @@ def _joined(chosen: Json, parts: list[str]) -> list[Operation]:
             f'lambda sums: sums[{name}] / sums[{other}].replace(0, float("nan"))',
         )
         return [step("[]", parts), step("sum", min_count=1), step("pipe", ratio)]
+
     if not chosen["measure"]:
         return [step("size")]
     joined = step("sum", min_count=1) if how in {"sum", "share"} else step(how)

@@ -220,6 +220,7 @@ class FormView:
                 [f"{entry} for {what}" for what, entry in entries.items()], "or"
             )
             help_text += f"\nText is sent as text; enter {named}."
+
         brief = _brief(inert(field.brief), help_text)
         return {
             "name": field.name,
@@ -254,6 +255,7 @@ class FormView:
             return {
                 "parts": [self._field_view(part, more=False) for part in field.fields]
             }
+
         if field.kind is not Kind.JSON:
             return {}
         template = template_of(field.schema or {})
@@ -276,6 +278,7 @@ class FormView:
                 for part, value in parts
                 if part is whole or value is not UNSET
             }
+
         return shown | {
             name: self.form.field(name) for name in more if name not in shown
         }
@@ -378,6 +381,7 @@ class FormView:
         if not (is_each or is_typed or has_variable(value)):
             accepted = part_at(args, field.steps)
             value = value if accepted is UNSET else accepted
+
         texts = [self._text(field, item) for item in several(value)[:_MOST_VALUES]]
         if is_each:
             return {"each": texts}
@@ -420,6 +424,7 @@ class FormView:
                 if use
                 else "Enter a valid date, such as 2025-11-15."
             )
+
         return {"text": text, "use": use, "instead": value if use else ""}
 
     def _named(self, field: Field, text: str) -> str:
@@ -485,6 +490,7 @@ class FormView:
             self._refused = {
                 name: errors[name] for name in errors if name in self._fields
             }
+
         fixes = []
         for name, source in self._sources.items():
             for value in dict.fromkeys(self._texts(name)[:_MOST_COMPARED]):
@@ -493,6 +499,7 @@ class FormView:
                     fixes.append(
                         {"field": name, "text": text, "use": near, "instead": value}
                     )
+
         return fixes[:_MOST_FIXES]
 
     def carry(self) -> None:
@@ -566,6 +573,7 @@ class FormView:
                 f"{field.label} takes a file of this machine.",
                 "A visitor can't send one.",
             )
+
         if isinstance(value, NotText):
             constant = value.constant
             if not constant:
@@ -576,6 +584,7 @@ class FormView:
                     "Clear the field to leave it out.",
                 )
             return CONSTANTS[constant]()
+
         if isinstance(value, list):
             items = [
                 self._typed(text)
@@ -586,6 +595,7 @@ class FormView:
                 not field.is_declared() or isinstance(items[0], Variable)
             )
             return items[0] if is_one else items
+
         [text] = self._typable(field, [value or ""])
         return self._typed(text)
 
@@ -613,6 +623,7 @@ class FormView:
                     f"{field.label} can't contain the character {quote(odd[0])}.",
                     "Delete it.",
                 )
+
         return texts
 
     def _typed(self, text: str) -> str | Variable:
@@ -625,6 +636,7 @@ class FormView:
             ):
                 hint = "Use a column, a list, a text, a number or a date whose name doesn't start with _."
                 raise ArgumentError(f"{quote(value)} can't be used here.", hint)
+
         return value
 
     def _items(self, line: str) -> Any:
@@ -649,6 +661,7 @@ class FormView:
             for source in self._sources.values():
                 if name in source.needs:
                     source.ask(after=_PAUSE)
+
         self.on_news()
 
     def _on_source(self, source: FieldSource) -> None:
@@ -671,6 +684,7 @@ class FormView:
                     del self.form[name]
                 what = f"Removed {listed(map(quote, gone), 'and')}: {source.field.source} no longer lists"
                 self._removed[name] = [f"{what} {'it' if len(gone) == 1 else 'them'}."]
+
         self.on_news()
 
 
@@ -739,6 +753,7 @@ def _hint(field: Field, control: str) -> str:
         if field.kind is Kind.SYMBOL:
             return "Code or name"
         return "Choose" if is_needed(field) else "Choose (optional)"
+
     return _example(field, control)
 
 
@@ -799,6 +814,7 @@ def _known_from(field: Field) -> str:
         ]
     elif not field.source:
         return f"Type {kind}."
+
     return (
         f"Type and values {kind}."
         if values == kind

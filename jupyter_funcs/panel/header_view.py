@@ -104,12 +104,14 @@ class HeaderView:
                 ("Recent", self._named(favourites.recent)),
             ]
             sections += groups.items()
+
         rows: dict[
             str, tuple[str, Function]
         ] = {}  # by slug: two functions may be equal in every field
         for title, functions in sections:
             for function in functions:
                 rows.setdefault(catalog.slug(function), (title, function))
+
         shown = islice(rows.items(), first, first + _MOST_LISTED)
         page = [
             {
@@ -152,6 +154,7 @@ class HeaderView:
             for preset in self.presets(call.name):
                 about = " · ".join(filter(None, [card["name"], preset["about"]]))
                 presets.append(preset | {"about": about, "function": call.slug})
+
         return {"cards": cards, "recent": recent, "presets": presets[:_MOST_CARDS]}
 
     def offered(self) -> list[RemoteCall]:
@@ -173,6 +176,7 @@ class HeaderView:
         except FuncsError as error:
             # A broken file must not keep the panel from opening.
             self.trouble = error.lines
+
         return [
             {"name": name, "about": text, "shipped": name in shipped}
             for name, text in about.items()
@@ -187,6 +191,7 @@ def _needed(form: Form, *, broken_down: bool = True) -> Iterator[Field]:
         if field.required or _rule_of(field) not in met:
             met.add(_rule_of(field))
             yield field
+
     if broken_down:
         yield from (
             field for field in unset if _breaks_down(field) and not is_needed(field)
@@ -222,6 +227,7 @@ async def example_values(
                 "Fill in the form.",
             )
         values[field.name] = first
+
     return values
 
 
@@ -243,6 +249,7 @@ def example_text(function: RemoteCall) -> str:
             by = f" by {text}"
         else:
             texts[_shown(field.label)] = text
+
     if len(texts) == 1 and not by and values:
         texts = {"": " ".join(*texts.items())}
     # The most specific field is the last in a form.
@@ -276,6 +283,7 @@ def uses_of(ran: RemoteCall, args: Args, column: TableColumn, text: str) -> list
             }
             if value:
                 uses[rank].append(use)
+
     return list(islice(chain.from_iterable(uses), _MOST_USES))
 
 
@@ -295,6 +303,7 @@ def _taken(
     if choices:
         listed = "" if column.right else choices.meant(text)
         return 0, spelled(listed or "")
+
     if folded(column.name) in {folded(field.name), folded(field.label)}:
         return 1, spelled(text)
     # A ticker is a symbol, whatever the column and the field are called.

@@ -152,6 +152,7 @@ class HistoryView:
         if pair != (before, after) or (again and about["gone"]):
             about, table = self._compare(before, after, again=again)
             self._compared = (before, after), about, table
+
         if not table:
             return about
         page = table.page(
@@ -185,12 +186,14 @@ class HistoryView:
             left_out = apart(*frames)
             frames = [frame.drop(columns=left_out) for frame in frames]
             about["code"] = _code(runs, names, left_out)
+
         about |= _charts(frames, about, runs)
         try:
             changes = diff(*frames, names=names or ("before", "after"))
         except ArgumentError as error:
             way = "Compare runs with the same dimensions; in a cell, jf.diff takes keys=[…]: the columns to join by."
             return about | {"said": f"{error.what} {way}"}, None
+
         table = TableView(changes)
         columns = table.columns(list(range(min(table.count, _MOST_COLUMNS))))
         about["columns"] = [
@@ -214,6 +217,7 @@ class HistoryView:
                 f"{function.name} changes data, so it isn't run again to compare.",
                 "Run it yourself.",
             )
+
         frame = (
             sweep(function, None, run.args) if run.is_sweep else function(**run.args)
         )
@@ -237,6 +241,7 @@ class HistoryView:
             if old == new:  # 5 and "5"
                 old, new = (_text(args.get(name), quotes=True) for args in sides)
             differ.append({"name": label, "before": old, "after": new})
+
         return {"args": differ, "same": " · ".join(same)}
 
 
@@ -253,6 +258,7 @@ def _varying(runs: list[Run]) -> Messages:
             for name in names
             if len(sent) == 1 or len({_key(args, name) for args in sent}) > 1
         ]
+
     return varying
 
 
@@ -289,16 +295,19 @@ def values_of(run: Run, function: RemoteCall) -> Args:
         raise ArgumentError(
             f"The arguments of run {run.label} were not saved.", "Enter them again."
         )
+
     swept = {}
     if run.is_sweep:
         swept = {
             name: Each(tuple(run.args[name])) for name in _swept(run.args, function)
         }
+
     if run.pairs or prod(map(len, swept.values())) != run.runs:
         what = (
             f"Run {run.label} took its values in pairs or from a table; a form cannot."
         )
         raise ArgumentError(what, f"%funcs again {run.label} runs it.")
+
     return run.args | swept
 
 
@@ -333,6 +342,7 @@ def _trouble(runs: list[Run], frames: list[Any], gone: list[str]) -> str:
             return f"Run {run.label} has a data set in a folder: read what you need from it, and use jf.diff."
         if len(frame) > _MOST_COMPARED:
             return f"Run {run.label} has {len(frame):,} rows, too many to compare here. Use jf.diff in a cell."
+
     return ""
 
 
@@ -346,6 +356,7 @@ def _names(runs: list[Run], differ: list[Json]) -> tuple[str, str] | None:
             ", ".join(_value_text(arg["name"], arg[side]) for arg in differ)
             for side in ("before", "after")
         ]
+
     before, after = (clip(inert(name), _LONGEST_NAME) for name in names)
     if len({before, after, "delta", "percent"}) < 4:  # which `diff` refuses
         before, after = (f"run {run.label}" for run in runs)
@@ -374,6 +385,7 @@ def _counted(
     for side, columns in changes.attrs["funcs"]["only"].items():
         if columns:
             text += f" Only {side}, so not compared: {inert(some(columns, 5))}."
+
     return text
 
 
@@ -417,6 +429,7 @@ def _charts(frames: list[pd.DataFrame], compared: Json, runs: list[Run]) -> Json
         elif any(choice["name"] == "points" for choice in before["choices"]):
             values = [[*map(side.get, places)] for side in (old, new)]
             charts["chart"] = before | _two_lines(before["x"], places, values, compared)
+
     return charts
 
 

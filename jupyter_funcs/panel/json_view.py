@@ -63,6 +63,7 @@ class JsonTree:
                 f"The tree shows {_DEEPEST} levels, and this is deeper.",
                 "Copy the reply instead.",
             )
+
         value, came = self._at(path)
         node = _told(value, came)
         if first > (total := node["total"]):
@@ -70,6 +71,7 @@ class JsonTree:
                 f"There is no item {first:,}: there are {total:,}.",
                 "Fold the node and open it again.",
             )
+
         page = islice(_items(value), first, first + PAGE)
         return node | {
             "children": [
@@ -136,6 +138,7 @@ def _found(
         if text in (value if isinstance(value, str) else _start(came)).casefold():
             yield places
         return
+
     for at, (key, item) in enumerate(_items(value)):
         if isinstance(key, str) and text in key.casefold():
             yield [*places, at]
@@ -175,10 +178,12 @@ def _opened(came: Any) -> Opened:
         except (msgspec.MsgspecError, UnicodeError):
             # Such as half a pair of surrogates.
             return json.loads(bytes(came)), came
+
     if isinstance(value, str) and value.lstrip()[:1] in {"[", "{"}:
         with suppress(msgspec.MsgspecError, RecursionError, UnicodeError):
             raw = msgspec.json.decode(value, type=msgspec.Raw)
             return _opened(raw)[0], raw
+
     return value, came
 
 
@@ -204,6 +209,7 @@ def _told(value: Any, came: Any) -> Json:
             text += f"… {len(value):,} characters"
     else:
         text = clip(visible(_start(came)), _LONGEST)
+
     return {
         "type": _NAMES.get(type(value), "number"),
         "text": text,

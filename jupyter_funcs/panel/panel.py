@@ -152,6 +152,7 @@ class Panel(anywidget.AnyWidget):
             raise ArgumentError(
                 "This panel is closed.", "Open another one with funcs.panel()."
             )
+
         return self._state.chosen.run()
 
     def result(self, timeout: float | None = None) -> pd.DataFrame:
@@ -175,6 +176,7 @@ class Panel(anywidget.AnyWidget):
         for future, kind in list(self._asked.items()):
             if kind and kind.begins:
                 background.wait(future, timeout, is_shared=True)
+
         visit = self._state.visit
         if visit and visit.refusal:
             raise visit.refusal
@@ -182,6 +184,7 @@ class Panel(anywidget.AnyWidget):
             raise ArgumentError(
                 "This panel has no result yet.", "Press Run, or call run()."
             )
+
         frame = visit.job.result(timeout)
         background.wait(visit.shown)
         return as_it_came(frame, visit.job.future.reply)
@@ -247,6 +250,7 @@ class Panel(anywidget.AnyWidget):
                 },
             )
             return
+
         future = background.start(self._answer(content))
         self._asked[future] = requests.kind_of(content)
         future.add_done_callback(lambda done: self._asked.pop(done, None))
@@ -267,6 +271,7 @@ class Panel(anywidget.AnyWidget):
                     for line in run_view.lines_of(error)
                 ]
             }
+
         self._reply(content, told)
         if is_news:
             self._publish()
@@ -280,12 +285,14 @@ class Panel(anywidget.AnyWidget):
         if kind.refused and not (state.trusted or fields.get("download")):
             hint = "Its author can allow it: funcs.panel(trusted=True)."
             raise ArgumentError(f"{kind.refused} from this page.", hint)
+
         with state.lock:
             if "run" in fields and state.chosen.shown_result.number != fields.pop(
                 "run"
             ):
                 raise ArgumentError(GONE)
             method = attrgetter(kind.path)(state)
+
         if isinstance(method.__self__, TableView):
             method = partial(_of_steps, method.__self__, kind.method)
         reply = (

@@ -212,6 +212,7 @@ def answers(
                 else parameter.default
             )
             fields.append((parameter.name, parameter.annotation, default))
+
         request = msgspec.defstruct(
             name, fields, rename=_SPELT, forbid_unknown_fields=True, kw_only=True
         )
@@ -242,6 +243,7 @@ def read(content: object) -> tuple[RequestKind, Json]:
         raise ArgumentError(
             f"The panel takes no request of the kind {quote(name, 60)}.", _RELOAD
         )
+
     try:
         fields = msgspec.structs.asdict(msgspec.convert(content, kind.request))
     except (msgspec.ValidationError, RecursionError) as error:
@@ -249,6 +251,7 @@ def read(content: object) -> tuple[RequestKind, Json]:
         raise ArgumentError(
             f"The panel can't read the request {name}: {what}.", _RELOAD
         ) from None
+
     return kind, {
         field: value for field, value in fields.items() if field not in _ENVELOPE
     }

@@ -146,6 +146,7 @@ class ResultView:
         if not variable and self.variable:
             lost = self.variable
             note = f"{lost} {_CHANGED if self._is_held else 'no longer holds this result.'}"
+
         facts = self.frame.attrs.get("funcs", {})
         has_json = "media_type" not in facts
         no_reply = ""
@@ -155,6 +156,7 @@ class ResultView:
             no_reply = "The result has several replies, one per page."
         elif self.function.session.kind == "python":
             no_reply = "This result has no JSON reply."
+
         file = self._file
         result = {
             "number": self.number,
@@ -270,6 +272,7 @@ class ResultView:
             raise ArgumentError(
                 f"{quote(name)} is a link to another file.", "Choose another name."
             )
+
         export.save(frame, path, ending)
         rows = of_file.kind if of_file else plural(self.table.rows, "row")
         if len(frame) < self.table.rows:
@@ -312,6 +315,7 @@ def _file_name(text: str, ending: str) -> str:
             f"{quote(name)} is not a file name without a folder.",
             f"Write one such as spend.{ending}.",
         )
+
     return name if name.lower().endswith(f".{ending}") else f"{name}.{ending}"
 
 
@@ -334,6 +338,7 @@ def running_view(job: Job) -> Json:
         view |= {"done": done, "of": progress.total, "note": status_text(progress)}
     elif progress.attempts > 1 and not progress.said:
         view["note"] = f"attempt {progress.attempts}"
+
     return view
 
 
@@ -420,6 +425,7 @@ def _partial(frame: pd.DataFrame, sweep: SweepJob) -> Json | None:
             texts.values() if len(texts) == 1 else map(" = ".join, texts.items())
         )
         rows.append({"label": _shown(label), "error": _shown(failure["error"])})
+
     return {"failed": len(errors), "of": sweep.progress.total, "rows": rows}
 
 
@@ -437,6 +443,7 @@ def error_view(
     if isinstance(error, FuncsError):
         # A function of a Python catalog failed in this process, at a line of its author's.
         raised = error.__cause__ if isinstance(error, FunctionError) else None
+
     is_cancelled = isinstance(error, RunCancelledError)
     if job and is_cancelled:
         what = stopped_text(job.progress)
@@ -445,6 +452,7 @@ def error_view(
             done = job.progress.done
     elif job and job.progress.request_id:
         details.append(f"Request {job.progress.request_id}")
+
     if raised:
         details.append("".join(traceback.format_exception(raised)))
     return {
@@ -488,6 +496,7 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
         lines.append(
             f"The DataFrame was kept as <code>{escaped(result.held_as)}</code>."
         )
+
     line = snippets.line(function, result.args)
     where = session.where
     # A line that is cut would not work.
@@ -496,6 +505,7 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
         if where:
             opens += f", after <code>%funcs connect {escaped(where)}</code>"
         lines.append(f"{opens}.")
+
     table = f'<div style="overflow-x: auto">{_table_html(frame)}</div>'
     kept = f'<div class="jf-kept"><p>{"<br>".join(lines)}</p>{table}</div>'
     picture = svg(result.picture) if result.picture else ""

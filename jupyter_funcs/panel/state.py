@@ -134,11 +134,13 @@ class Visit:
             and not same_args(self.asked, form.args)
         ):
             return asks_text(form.runs, most)
+
         try:
             self.run()
         except ArgumentError as error:
             if not error.errors:
                 raise
+
         return ""
 
     def run(self, function: RemoteCall | None = None) -> Job:
@@ -153,6 +155,7 @@ class Visit:
             self.refusal = error
             self.runs.fail(self, error)
             raise
+
         if self.inputs.trusted:  # else visitors would fill the author's list
             self.runs.session.favourites.add_recent(self.function.name)
         return job
@@ -262,6 +265,7 @@ class PanelRuns:
                 visit.error = None
                 visit.state = "form"
                 visit.shown = background.start(self._follow(visit, job))
+
         return job
 
     @answers()
@@ -278,6 +282,7 @@ class PanelRuns:
             return {
                 "errors": {name: inert(texts[0]) for name, texts in form.errors.items()}
             }
+
         question.answer.set_result(None if values is None else form.args)
         return {"errors": {}}
 
@@ -294,11 +299,13 @@ class PanelRuns:
         while not (await asyncio.wait([ended], timeout=_SECOND))[0]:
             if self.current is job:
                 self.send({"ev": "progress", "running": run_view.running_view(job)})
+
         # Retrieved, or asyncio would print it.
         _ = ended.cancelled() or ended.exception()
         with self.lock:
             if self.current is job:
                 self.current = None
+
         await self.end(visit, job)
 
     async def end(self, visit: Visit, job: Job) -> None:
@@ -324,6 +331,7 @@ class PanelRuns:
                 name: at_fields[name] for name in at_fields if name in visit.form
             }
             fixes = visit.inputs.refuse(at_fields, str(error))
+
         visit.state = "form"
         visit.error = None
         if not at_fields:
@@ -331,6 +339,7 @@ class PanelRuns:
                 "cancelled" if isinstance(error, RunCancelledError) else "failed"
             )
             visit.error = run_view.error_view(error, self.session.redact, job, fixes)
+
         self.publish()
 
     async def show(
@@ -346,6 +355,7 @@ class PanelRuns:
             visit.result = result
             visit.state = "done"
             visit.error = None
+
         self.publish()  # before the saved output, because the page is waiting
         await self.keep_still(visit)
 
@@ -432,6 +442,7 @@ class PanelState:
                 )
                 visit.inputs.carry()
                 self.visit = visit
+
         return visit
 
     @answers()
@@ -449,6 +460,7 @@ class PanelState:
             visit.function = function
             visit.form = function.form()
             fill(visit.form, values)
+
         # If another function has the slug of a removed one now, that one is to be chosen.
         visits = sorted(self._visits.values(), key=attrgetter("is_listed"))
         self._visits = {visit.function.slug: visit for visit in visits}
@@ -494,10 +506,12 @@ class PanelState:
             notes.append(
                 f"Without {listed(map(quote, unknown), 'and')}: {function_name} has no such parameter."
             )
+
         if stay:
             notes.append(
                 f"{some(stay)} {'stays as it is' if len(stay) == 1 else 'stay as they are'}."
             )
+
         return {"said": " ".join(notes)}
 
     @answers(refused="Presets can't be saved")

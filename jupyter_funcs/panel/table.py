@@ -105,6 +105,7 @@ class Latest:
                 if entry is None:
                     made = make()
                     entry = made, getattr(made, "nbytes", 1)
+
         self.put(key, *entry)
         result: Result = entry[0]
         return result
@@ -183,6 +184,7 @@ class TableView:
                 else "The column has no name."
             )
             raise ArgumentError(what, "Choose another name.")
+
         expression = Expression(step.expression, self._by_name())
         values = expression.result
         frame = self.flat.assign(**{name: values.value})
@@ -227,6 +229,7 @@ class TableView:
                 note = f"{pivoted.chosen['note']} {name} rows are left out."
                 pivoted.chosen["note"] = note.strip()
                 return whole
+
         return query
 
     def _by_name(self) -> dict[str, TableColumn]:
@@ -290,6 +293,7 @@ class TableView:
             raise ArgumentError(
                 f"A page of the table has at most {_MOST_ROWS:,} rows, not {end - first:,}."
             )
+
         chosen = [*map(self._column, columns)]
         rows, total = self._window(query, first, end)
         count = len(rows) * len(chosen)
@@ -297,6 +301,7 @@ class TableView:
             raise ArgumentError(
                 f"{count:,} cells are too many.", f"Ask for {_MOST_CELLS:,} at most."
             )
+
         cells = [map(column.cell, column.data.iloc[rows]) for column in chosen]
         texts = [*map(list, zip(*cells, strict=True))] if chosen else [[]] * len(rows)
         sums = {
@@ -314,6 +319,7 @@ class TableView:
         if not first and (query.filters or query.find):
             rows = self.positions(replace(query, sort=[]))
             page["parts"] = {str(column.at): column.part(rows) for column in chosen}
+
         return page
 
     @answers()
@@ -383,6 +389,7 @@ class TableView:
                 (name, str(end)[:10], column.cell(end) or "")
                 for name, end in ends.items()
             ]
+
         return {"facts": facts}
 
     @answers()
@@ -429,6 +436,7 @@ class TableView:
                 raise ArgumentError(
                     "More than 5 MB can't be copied: select less, or use Save to write a file."
                 )
+
         return text.removesuffix("\n")
 
     def code(self, query: TableQuery, name: str, *, melted: bool = False) -> str:
@@ -447,12 +455,14 @@ class TableView:
         else:
             name = "frame" if name == "df" else "df"
             lines = [*lines, f"{name} = {source}"]
+
         if not self.rows:
             return lines, name
         test = " & ".join(map(_code, self._tests(query))).replace(FRAME, name)
         if len(test) > 80:
             lines.append(f"rows = {test}")
             test = "rows"
+
         view = f"{name}[{test}]" if test else name
         return lines, view + self._sort_code(query.sort)
 
@@ -466,6 +476,7 @@ class TableView:
             if column.sort_key:
                 others = f" if values.name == {literal(column.data.name)} else {key}"
                 key = column.sort_key + (others if len(columns) > 1 else "")
+
         by = literal([column.data.name for column in columns])
         ways = literal([not sort.descending for sort in sorts])
         keyed = "" if key == "values" else f", key=lambda values: {key}"
@@ -514,6 +525,7 @@ class TableView:
                 f"There is no column {at:,}: the table has {self.count:,}.",
                 "Count them from 0.",
             )
+
         if at not in self._columns:
             data = self.flat.iloc[:, at]
             column = TableColumn(data, at, self._about, self._cache.get)
@@ -524,6 +536,7 @@ class TableView:
             column.is_amount = facts.get("adds_up", True)
             column.about = "\n".join(filter(None, [facts.get("description"), unit]))
             self._columns[at] = column
+
         return self._columns[at]
 
     def _window(self, query: TableQuery, first: int, end: int) -> tuple[Any, int]:
@@ -555,6 +568,7 @@ class TableView:
                     yield {column: column.contains(condition.text)}
             elif condition.low.strip() or condition.high.strip():
                 yield {column: column.within(condition.low, condition.high)}
+
         if query.find:
             shown = map(self._column, sorted({*range(self.count)} - {*query.hidden}))
             yield {

@@ -134,6 +134,7 @@ class TableColumn:
                 self.floats()
         except TROUBLE:
             return "mixed"
+
         return "number" if objects else "other"
 
     @cached_property
@@ -185,6 +186,7 @@ class TableColumn:
         if isinstance(value, dict | list | tuple | np.ndarray):
             with suppress(*TROUBLE):
                 return json_text(plain(value))
+
         shown = self.cell(value)
         return (
             shown
@@ -233,12 +235,14 @@ class TableColumn:
                     None if is_empty(value) else plain_text(value) for value in data
                 ]
                 data = pd.Series(texts, dtype=object)
+
             rows, values = pd.factorize(data, sort=True)
             order = [] if data.dtype == "category" else order_of_periods(values)
             of_time = order != sorted(order)
             if of_time:
                 rows = np.append(np.argsort(order), -1)[rows]
                 values = values[order]
+
             return Codes(
                 rows.astype(np.min_scalar_type(-len(values) - 1)), values, of_time
             )
@@ -277,6 +281,7 @@ class TableColumn:
             if not descending:
                 return values
             return -values if values.dtype.kind == "f" else ~values
+
         rows, values, _ = self.factorized()
         return np.where(
             rows < 0, len(values), len(values) - 1 - rows if descending else rows
@@ -318,6 +323,7 @@ class TableColumn:
                 f"{quote(self.name)} holds numbers, not texts.",
                 "Filter it by a range or by values.",
             )
+
         # Pandas has no text methods for such a column.
         if not len(self.factorized().values):
             return self.one_of(())
@@ -345,6 +351,7 @@ class TableColumn:
                 f"{quote(self.name)} has no numbers or dates.",
                 "Filter it by text or by values.",
             )
+
         read = self._day if self.kind == "date" else self._number
         bounds = [
             read(text, sign)
@@ -363,6 +370,7 @@ class TableColumn:
                     f"{' is '.join(names)}: {low.strip()}, {high.strip()}.",
                     "Swap them, or clear one.",
                 )
+
         return Test(tuple(bounds), joined="&")
 
     def _number(self, text: str, sign: str) -> Operation:
@@ -371,6 +379,7 @@ class TableColumn:
                 f"{quote(text)} isn't a number.",
                 "Write a decimal point, and commas between thousands.",
             )
+
         number = Decimal("nan")
         with suppress(InvalidOperation):
             number = Decimal(re.sub(r"[\s,_%]", "", text).replace("−", "-"))
@@ -379,6 +388,7 @@ class TableColumn:
             raise ArgumentError(
                 f"{quote(text)} isn't a number.", f"Enter one such as {such}."
             )
+
         return step(sign, self._comparable(number))
 
     def _comparable(self, number: Decimal) -> float | Decimal:
@@ -392,6 +402,7 @@ class TableColumn:
             abs(number) < most or self.data.dtype == object
         ):
             return int(number)
+
         exact = self.data.dtype == object and any(
             isinstance(value, Decimal) for value in self.data
         )
@@ -406,6 +417,7 @@ class TableColumn:
             raise ArgumentError(
                 f"{quote(text)} isn't a date.", "Enter one such as 2025-01-31, or 2025."
             ) from None
+
         zone = self.data.dt.tz
         if sign == "<=" and not (self.type == "date" and period.freqstr == "D"):
             try:  # 2025 ends before 2026, and 14:30 before 14:31
@@ -413,6 +425,7 @@ class TableColumn:
                 sign = "<"
             except ValueError:  # 9999 is the last year
                 time = pd.Timestamp("9999-12-31" if zone else "9999-12-31 23:59:59")
+
         if zone:  # a midnight may not exist where clocks change
             time = time.tz_localize(zone, ambiguous=True, nonexistent="shift_forward")
         return step(sign, time.isoformat(sep=" ").removesuffix(" 00:00:00"))
@@ -425,9 +438,11 @@ class TableColumn:
             shown = "%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S"
             contains = step("str.contains", text, regex=False, na=False)
             return Test((contains,), (step("dt.strftime", shown),))
+
         if not self.right:
             possible = self.kind != "number" or re.fullmatch(r"(?ai)[\d.e+-]+", text)
             return self.contains(text) if possible else None
+
         typed = _TYPED.fullmatch(text.strip().replace("−", "-").replace(",", ""))
         if not typed or (typed[2] and self.type != "percent"):
             return None
@@ -520,6 +535,7 @@ class TableColumn:
         if not self._has_range:
             counts = self.factorized().counts(rows)[self._most]
             return [round(count / len(self.data), 4) for count in counts.tolist()]
+
         bins = self._bins()
         heights = bins.counts(rows) / bins.counts().max(initial=1)
         return [
@@ -540,6 +556,7 @@ class TableColumn:
             elif self.type in {"money", "count"}:
                 # A sum that is cut would look like another number.
                 texts.append(f"{self.sum(self.data)} ")
+
         # Capital letters are wide.
         longest = max(
             len(text) + sum(map(str.isupper, text)) / 5 for text in texts if text
@@ -566,6 +583,7 @@ def total_facts(columns: Sequence[TableColumn], rows: Any) -> Facts:
         facts["max"] = max(map(pd.Series.max, values))
     except TROUBLE:  # no values, or infinite ones
         return []
+
     if all(column.adds_up for column in columns):
         facts = {"sum": int(exact) if exact.denominator == 1 else float(exact)} | facts
     [first, *_] = columns
@@ -595,10 +613,12 @@ def _plainer(data: Series) -> Any:
         unit = getattr(dtype.pyarrow_dtype, "unit", "s")
         zone = getattr(dtype.pyarrow_dtype, "tz", None)
         return f"datetime64[{unit}, {zone}]" if zone else f"datetime64[{unit}]"
+
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind != "m":
         return _OF_ARROW.get(dtype.kind, "object")
     if isinstance(dtype, np.dtype) and dtype.kind == "f" and is_identifier(data.name):
         present = data.dropna()
         if (present % 1 == 0).all() and present.abs().max() < 2**53:
             return "Int64"
+
     return ""

@@ -69,6 +69,7 @@ class Favourites:
             }:  # it must not be replaced
                 self._lose(error)
             return {}
+
         return {
             service: [name for name in names if isinstance(name, str)][
                 :_MOST_FAVOURITES

@@ -115,9 +115,11 @@ class History:
             runs = self.earlier
             hint = "See %funcs history --all."
             nothing = "No runs are saved."
+
         for run in runs:
             if run.label == label:
                 return run
+
         if not runs:
             hint = nothing
         raise NotFoundError(f"There is no run {quote(label)} in the history.", hint)
@@ -180,14 +182,17 @@ class History:
             raise ArgumentError(
                 f"The arguments of run {run.label} were not saved.", "Enter them again."
             )
+
         if self._session.catalog.peek(run.function) is None:
             raise NotFoundError(
                 f"{run.function} is no longer in your catalog.", "See %funcs find."
             )
+
         function = self._session[run.function]
         if run.entry is not None and (changed := drift(run.entry, function.function)):
             _check_arguments(function, run, changed)
             warn(changed)
+
         repeated = function.with_options()
         repeated.options = replace(
             run.options or function.options, pairs=run.pairs, to=run.to
@@ -196,6 +201,7 @@ class History:
         if run.status == "done" and not run.is_sweep:
             age = (dt.datetime.now(dt.UTC) - run.ended).total_seconds()
             return repeated.with_options(max_age=max(age, _LEAST_AGE))
+
         return repeated
 
     def save(self, *, on: bool) -> None:
@@ -211,6 +217,7 @@ class History:
         if on:
             for run in self._log.runs:
                 self._log.save(run)
+
         file.wait()
         self._log.warn()
 
@@ -380,6 +387,7 @@ def _cached_result(session: Client[RemoteCall], run: Run) -> pd.DataFrame | None
     if run.is_sweep:
         sweep = combos(function, None, run.args)
         runs = sweep.runs
+
     earlier = EarlierResults(function, runs)
     latest = run.ended.timestamp() + _CLOCK_SLACK
     times = {

@@ -108,6 +108,7 @@ class HistoryFile:
         with self._lock:
             pending = self._waiting
             self._waiting = {}
+
         try:
             if pending:
                 with self._connected() as connection:
@@ -133,6 +134,7 @@ class HistoryFile:
                 f"Runs cannot be saved in {self.path}: {error.strerror or type(error).__name__}.",
                 "Name another file in FUNCS_HISTORY.",
             ) from None
+
         try:
             with self._connected(is_new=True) as connection:
                 connection.executescript(_SCHEMA)
@@ -202,6 +204,7 @@ def _save(connection: sqlite3.Connection, pending: _Waiting) -> None:
         else:  # only note the end of runs that are saved already
             ended = "UPDATE runs SET run = ? WHERE number = ? AND kernel = (SELECT id FROM kernels WHERE key = ?)"
             connection.execute(ended, (text, number, key))
+
     if is_on:
         connection.execute(_OLDEST, (_MOST_RUNS,))
 

@@ -59,6 +59,7 @@ class Lock:
                 row.update(msgspec.to_builtins(what))
                 table.append(parameter, row)
             functions.append(name, table)
+
         document.append("functions", functions)
         return _HEAD + tomlkit.dumps(document)
 
@@ -77,17 +78,20 @@ def read(folder: Path) -> Lock | None:
             f"{path} was written by a newer jupyter_funcs.",
             "Upgrade jupyter_funcs, or create the file again.",
         )
+
     if version != _VERSION or not isinstance(service, str):
         raise ConfigError(
             f"{path} isn't a lock file: it needs version {_VERSION} and a service.",
             _REWRITE,
         )
+
     try:
         functions = msgspec.convert(document.get("functions", {}), dict[str, Interface])
     except msgspec.ValidationError:
         raise ConfigError(
             f"{path} isn't a lock file: every parameter in it needs a kind.", _REWRITE
         ) from None
+
     return Lock(path, clip(inert(service)), functions)
 
 
@@ -100,6 +104,7 @@ def write(folder: Path, service: str, functions: Iterable[Function]) -> Lock:
             f"{path} locks functions of {before.service}, not of {service}.",
             "Delete it first, or use one folder per service.",
         )
+
     locked = {function.name: interface_of(function) for function in functions}
     if before is not None:
         locked = before.functions | locked
@@ -110,10 +115,12 @@ def write(folder: Path, service: str, functions: Iterable[Function]) -> Lock:
             f"These functions need a {NAME} of more than {_LARGEST // 2**10} KiB.",
             "Name fewer of them.",
         )
+
     with named_error(
         path, "Run the notebook in a folder that you can write to: %cd FOLDER."
     ):
         atomic_write_text(path, text)
+
     return lock
 
 
@@ -130,17 +137,20 @@ class LockChecker:
             folder = os.getcwd()  # noqa: PTH109  # faster, for every run
         except OSError:  # the folder was deleted
             return ""
+
         if not self._is_first(folder, function.name):
             return ""
         try:
             lock = read(Path(folder))
         except ConfigError as error:
             return self._problem(folder, f"{error.what} Runs are not compared with it.")
+
         if lock and lock.service != self._service:
             return self._problem(
                 folder,
                 f"{lock.path} locks functions of {lock.service}: runs on {self._service} are not compared.",
             )
+
         if (
             lock
             and function.name in lock.functions
@@ -149,6 +159,7 @@ class LockChecker:
             return (
                 f"{changes} {NAME} has the old signature; update it with %funcs lock."
             )
+
         return ""
 
     def _problem(self, folder: str, text: str) -> str:

@@ -90,6 +90,7 @@ class Presets:
                 or f"{names} The presets file is {self.path}."
             )
             raise NotFoundError(f"{function} has no preset {quote(name)}.", hint)
+
         return {
             parameter: _from_toml(value) for parameter, value in presets[name].items()
         }
@@ -132,6 +133,7 @@ class Presets:
                 f"{quote(name, 40)} comes with the demo.",
                 "Choose another name for your own.",
             )
+
         with named_error(self.path, "Set FUNCS_PRESETS to a writable file."):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with locked_folder(self.path.parent):
@@ -167,10 +169,12 @@ def check_name(name: str) -> str:
             f"A preset's name has at most {LONGEST_NAME} characters, not {len(name):,}"
         )
         raise ArgumentError(f"{what}: {quote(name, 40)}.", "Choose a shorter name.")
+
     if not name.isprintable():
         raise ArgumentError(
             f"The name {quote(name)} has invisible characters.", "Choose another name."
         )
+
     return name
 
 
@@ -187,6 +191,7 @@ def form_values(form: Form) -> Values:
             values[name] = Each(tuple(_jsonable(field, item) for item in args[name]))
         else:
             values[name] = _jsonable(field, args[name])
+
     return values
 
 
@@ -210,6 +215,7 @@ def fill(form: Form, values: Mapping[str, Any], *, keep: bool = False) -> list[s
             if field.kind is Kind.JSON:
                 value = _of_record(field, value)  # noqa: PLW2901  # as it is now
             wanted[field.name] = value
+
     # In the form's order, because the valid values of a field may depend on the ones before it.
     for name in dict.fromkeys([*form, *wanted]):
         if name not in wanted:
@@ -217,6 +223,7 @@ def fill(form: Form, values: Mapping[str, Any], *, keep: bool = False) -> list[s
                 del form[name]
         elif not form.is_set(name) or not _is_same(form[name], wanted[name]):
             form[name] = wanted[name]
+
     return unknown
 
 
@@ -260,6 +267,7 @@ def _from_toml(value: Any) -> Any:
         case {"json": str(text), **others} if not others:
             with suppress(ValueError, RecursionError):
                 return json.loads(text)
+
     return value
 
 
@@ -271,6 +279,7 @@ def _to_toml(parameter: str, value: Any) -> Any:
             return {
                 "json": json.dumps(redacted_values(plain(value)), ensure_ascii=False)
             }
+
     if isinstance(value, list | tuple):
         return [_to_toml(parameter, item) for item in value]
     if isinstance(value, Variable):
@@ -291,6 +300,7 @@ def _needs_json(value: Any) -> bool:
         return any(
             item is None or isinstance(item, dict | list | tuple) for item in value
         )
+
     return (
         value is None
         or isinstance(value, dict)
@@ -314,6 +324,7 @@ def _edited(
                 return edited
         except Exception:  # noqa: BLE001, S112  # whatever the file has in it, and whatever tomlkit makes of that
             continue
+
     return None
 
 
@@ -340,6 +351,7 @@ def _replaced(text: str, keys: _Keys, values: Values | None) -> str:
         _update(table[name], values)
     else:
         table.append(name, _update(tomlkit.table(), values).add(tomlkit.nl()))
+
     return tomlkit.dumps(document)
 
 
@@ -362,4 +374,5 @@ def _update(table: Any, values: Values) -> Any:
             table[parameter].update(value)
         else:
             table[parameter] = value
+
     return table

@@ -132,10 +132,12 @@ class Run:
         if isinstance(progress, SweepProgress) and progress.failed:
             self.failed = progress.failed
             self._error = f"{progress.failed:,} of {progress.total:,} runs failed."
+
         if job.status == "done":
             self._refer_to(job.future.result(), job.future.reply)
         elif job.status == "failed":
             self._error = clip(redacted_all(inert(str(job.error))), _LONGEST_ERROR)
+
         self._elapsed = job.elapsed
         self._status = job.status
         self._job = None
@@ -212,6 +214,7 @@ class Run:
             frame = self.load_cached(self)
             if frame is not None:
                 self._refer_to(frame, frame.copy(deep=False))
+
         if frame is None:
             return None
         return as_it_came(frame, self._reply)
@@ -271,6 +274,7 @@ class Run:
             saved["args"] = {
                 name: _sent(value) for name, value in values["args"].items()
             }
+
         saved["started"] = dt.datetime.fromisoformat(values["started"])
         return cls(**saved, kernel=kernel)
 

@@ -105,6 +105,7 @@ class _Hasher(pickle.Pickler):
         ):
             with suppress(Exception):
                 return bool(value.__reduce_ex__(5))
+
         return False
 
     def _parts(self, value: Any) -> Any:
@@ -126,6 +127,7 @@ class _Hasher(pickle.Pickler):
                 return type(value), value.__bases__, members, fields
             if inspect.isfunction(value):
                 return self._of_function(value)
+
         version = getattr(sys.modules.get(_top(module)), "__version__", None)
         inner = []
         if not isinstance(value, type | ModuleType):
@@ -153,6 +155,7 @@ class _Hasher(pickle.Pickler):
                     used[f"{level} {name}"] = __import__(
                         name, variables, None, wanted, level
                     )
+
         values = [(name, self._used(used[name], names)) for name in sorted(used)]
         code = function.__code__
         return (
@@ -231,6 +234,7 @@ def _names(function: Any) -> tuple[set[str], dict[str, set[str]], list[Any]]:
             if kind in stored and (collects or action == "STORE"):
                 stored[kind].add(changed.argval)
         pending += [part for part in code.co_consts if isinstance(part, CodeType)]
+
     return names, stored, imports
 
 
@@ -258,4 +262,5 @@ def _file(module: ModuleType) -> bytes:
         with suppress(AttributeError, OSError):
             content = hashlib.sha256(Path(module.__file__ or "").read_bytes()).digest()
         _files[module] = spec, content
+
     return content

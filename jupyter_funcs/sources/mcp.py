@@ -92,6 +92,7 @@ class McpSource:
             if isinstance(answer, Failure):
                 raise answer.error
             reply = answer
+
         return partial(
             reply.read, partial(_read, link, self._transport.connection.name)
         )
@@ -226,6 +227,7 @@ async def _list(link: Link, ask: Ask) -> tuple[Link, bytes]:
             raise too_large(_MAX_LISTING)
         if cursor is None or len(tools) > _MOST_TOOLS:
             break
+
     listed = {"server": link.server, "tools": tools, "is_cut": cursor is not None}
     return link, (await asyncio.to_thread(json.dumps, listed)).encode()
 
@@ -249,18 +251,22 @@ def _read(link: Link | None, source: str, data: bytes) -> Catalog:
             functions[function.name] = function
             if only(dict, tool.get("execution")).get("taskSupport") == "required":
                 tasks.add(function.name)
+
     if left_out:
         names = some(left_out, _MOST_NAMES)
         warn(
             f"Left out tools of {source} that are listed twice or have no valid name and inputSchema: {names}."
         )
+
     if listed["is_cut"] or len(tools) > _MOST_TOOLS:
         warn(
             f"{source} lists more tools than these {len(functions):,}; the others are left out."
         )
+
     if link is not None:
         link.functions = functions
         link.tasks = tasks
+
     return Catalog(functions.values())
 
 
@@ -274,6 +280,7 @@ def _function(tool: Any, group: str) -> Function | None:
         or schema.get("type", "object") != "object"
     ):
         return None
+
     is_whole = not (
         only(dict, schema.get("properties")) or _COMBINING.isdisjoint(schema)
     )
@@ -332,17 +339,20 @@ async def _call(
         with collect_warnings([]):
             _, listed = await _list(link, type(ask)())
             await asyncio.to_thread(_read, link, link.name, listed)
+
     now = (link.functions or {}).get(function.name)
     if now is None:
         raise NotFoundError(
             f"{function.name} is no longer in your catalog.",
             "See %funcs find, after %funcs refresh.",
         )
+
     if now != function and (changed := drift(function, now)):
         raise ArgumentError(
             changed,
             f"Get it again with funcs[{quote(function.name)}], or reopen its panel.",
         )
+
     await link.call_tool(function.name, arguments, ask, progress)
     return await asyncio.to_thread(_data, ask.result, function.name.casefold())
 
@@ -364,6 +374,7 @@ def _data(result: JsonObject, name: str) -> tuple[bytes, str]:
         value = _value_of(blocks, texts)
     elif isinstance(value, dict) and value.keys() == {"result"}:
         value = value["result"]  # the SDK's servers wrap what isn't an object so
+
     return _encoded(value), ""
 
 
@@ -393,6 +404,7 @@ def _files(blocks: list[JsonObject], value: Any) -> tuple[bytes, str]:
             {"text": _encoded(value).decode(), "mimeType": "application/json"},
             *others,
         ]
+
     parts = list(map(_part, blocks))
     if len(parts) > 1:
         return _encoded(parts), PARTS
@@ -425,6 +437,7 @@ def _part(block: JsonObject) -> JsonObject:
                 "media_type": "application/octet-stream",
                 "is_file": True,
             }
+
     part["media_type"] = only(str, block.get("mimeType")) or part["media_type"]
     return part | {"uri": block.get("uri")}
 

@@ -205,6 +205,7 @@ class Link:
             task = types.Task.model_validate(ask.result.get("task"), by_name=False)
         except ValueError as error:
             raise UnansweredError(self._failure(error, ask, ProtocolError)) from None
+
         by_id = types.GetTaskRequestParams(task_id=task.task_id)
         try:
             while task.status == "working":
@@ -225,6 +226,7 @@ class Link:
             # Nobody has to wait for that.
             background.start(self._request(cancel, types.CancelTaskResult, Ask()))
             raise
+
         if task.status == "cancelled":
             why = redacted_line(
                 task.status_message or "The server has cancelled the task."
@@ -232,6 +234,7 @@ class Link:
             raise UnansweredError(
                 Failure(FunctionError(why, "Run it again if that is safe."))
             )
+
         payload = types.GetTaskPayloadRequest(
             params=types.GetTaskPayloadRequestParams(task_id=task.task_id)
         )
@@ -402,6 +405,7 @@ class Link:
         except anyio.IncompleteRead:
             await _has_exited(process, _EXIT_SECONDS)
             await asyncio.sleep(_POLL)  # its last words arrive by another pipe
+
         received.close()
         self.ended.set()
 
@@ -417,6 +421,7 @@ class Link:
                     f"A message of {self.name} can't be read: {redacted_line(_reason(error))}.",
                     TRY_AGAIN,
                 ) from None
+
         self._noise = self._noise or line[: 10 * _LONGEST].strip()
         return None
 
@@ -454,11 +459,13 @@ class Link:
         if run is None:
             self._declined = f"{self.name} asked, and nobody could answer: {redacted_line(params.message)}"
             return types.ElicitResult(action="decline")
+
         question = Question(self.name, redacted_line(params.message, _LONGEST))
         if isinstance(params, types.ElicitRequestURLParams):
             question.link = params.url
         else:
             question.schema = params.requested_schema
+
         values = await run.ask(question)
         if values is None:
             return types.ElicitResult(action="decline")
@@ -492,12 +499,14 @@ class Link:
                     "Connect to another one.",
                 )
             )
+
         if code in {None, types.PARSE_ERROR} or refusal is ProtocolError:
             what = f"{self.name} did not answer as an MCP server: {text}"
             check = CHECK_ADDRESS
             if self.command:
                 check = "Check its command."
             return Failure(ProtocolError(what, check))
+
         if code == types.INVALID_PARAMS:
             return Failure(ArgumentError(text))
         return Failure(
@@ -521,6 +530,7 @@ class Link:
                 ),
                 Proof.BROKEN,
             )
+
         code = self._process.returncode
         end = f"ended with exit code {code}"
         if code is None:
@@ -544,6 +554,7 @@ class _LenientDispatcher(JSONRPCDispatcher[Any]):
         if number in range(1, self._next_id + 1):
             super()._resolve_pending(number, outcome)
             return
+
         # Whichever request it answers would wait forever.
         text = getattr(outcome, "message", "it answered a request that it didn't get.")
         for number in list(self._pending):
@@ -561,12 +572,14 @@ class _LenientDispatcher(JSONRPCDispatcher[Any]):
                 **raw,
                 "tools": [plain for tool in raw["tools"] if (plain := _plain(tool))],
             }
+
         if (
             method in {"tools/call", "tasks/result"}
             and raw.get("resultType", "complete") == "complete"
         ):
             _asking.get().result = raw
             return {"content": [], "resultType": "complete"}
+
         return raw
 
 
@@ -599,6 +612,7 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
             reply = Failure(error)
         except TimeoutError:
             reply = Failure(DeadlineError("It was not accepted in time."))
+
         if is_answered:
             ask.failure = None
         if not isinstance(reply, Failure):
@@ -612,6 +626,7 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
                 headers=headers,
                 stream=_Pieces(self.link, ask, reply),
             )
+
         if not is_answered:
             return httpx2.Response(_UNANSWERED.get(request.method, 405))
         ask.failure = reply
@@ -631,6 +646,7 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
                     CHECK_ADDRESS,
                 )
             )
+
         headers = {**request.headers, "accept-encoding": "gzip"}
         credentials = link.transport.connection.credentials
         ours = Request(request.method, str(url), body or None, headers, credentials)
@@ -650,6 +666,7 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
                     f"{link.name} has ended the session.", "Try again."
                 )
                 return Failure(ended, Proof.NOT_SENT)
+
         return reply
 
 
@@ -758,10 +775,12 @@ async def fetch_token(
             f"The {connection.token.label} failed: {redacted_line(str(error)) or type(error).__name__}",
             "Try again, or ask the server's operator.",
         ) from None
+
     if storage.tokens is None:
         raise AuthenticationError(
             f"{connection.name} asked for no login.", "Remove login from the profile."
         )
+
     parts = (storage.tokens, storage.client, provider.context.oauth_metadata)
     texts = [
         part.model_dump_json(exclude_none=True) if part else "null" for part in parts

@@ -117,6 +117,7 @@ class OpenApiSource:
         if connection.base_url.startswith("file:"):
             progress.attempts = 1
             return lambda: read_document(_content(connection.location), connection)
+
         url = connection.location or connection.base_url
         request = Request(
             "GET", url, headers={"Accept": _ACCEPT}, credentials=connection.credentials
@@ -133,6 +134,7 @@ class OpenApiSource:
             )
             add = partial(files.add_all, dict(zip(addresses, others, strict=True)))
             await asyncio.wrap_future(in_thread(add, "document"))
+
         return partial(reply.read, lambda _: _catalog(files.root, connection))
 
     async def _other(
@@ -183,6 +185,7 @@ class OpenApiSource:
         if request.method == "GET" and terms.purpose is Purpose.RUN:
             # It can be sent again as safely.
             terms = terms._replace(purpose=Purpose.LISTING)
+
         try:
             reply = await self._transport.request(request, terms, progress)
         except ArgumentError as error:
@@ -196,6 +199,7 @@ class OpenApiSource:
                     or error.hint
                 )
             raise
+
         before = progress.attempts, progress.said
         try:
             return await self._result(
@@ -231,6 +235,7 @@ class OpenApiSource:
                 await pause_before(reply, number, terms.until)
             following = following._replace(url=url)
             reply = await self._transport.request(following, terms, progress)
+
         return reply
 
     def request(self, function: Function, args: Args) -> JsonObject:
@@ -248,6 +253,7 @@ class OpenApiSource:
             shown["body"] = sent.body.decode()
             if JSON_BODY.fullmatch(headers["Content-Type"]):
                 shown["body"] = json.loads(sent.body)
+
         return shown
 
     def identity(self, function: Function) -> list[Any] | None:
@@ -299,6 +305,7 @@ def _begun(data: bytes, connection: Connection) -> DocumentFiles:
         # Nobody operates a document.
         error.hint = error.hint.replace(TRY_AGAIN, _CHECK_DOCUMENT)
         raise
+
     about = only(dict, root)
     version = str(about.get("openapi") or about.get("swagger") or "")
     where = quote(connection.name, 200)
@@ -309,10 +316,12 @@ def _begun(data: bytes, connection: Connection) -> DocumentFiles:
             f"{where} is OpenAPI (Swagger) {clip(inert(version), 20)}; 2.0 or 3 is needed.",
             "Convert it, or ask its publisher for a newer one.",
         )
+
     if is_too_deep(root):
         raise ConfigError(
             "The OpenAPI document has more than 100 levels.", "Simplify its schemas."
         )
+
     address = connection.location
     if "://" not in address:
         address = connection.base_url
@@ -338,6 +347,7 @@ def _refused(server: str) -> ConfigError:
             f'Use jf.connect(…, server={{"{unset[0]}": "…"}}), in a profile server = {{{unset[0]} = "…"}}; '
             "for another host, allow_server.",
         )
+
     if "://" in server:
         what = f"The OpenAPI document names the server {quote(server)}, which is not where it comes from."
     origin = "https://…"
@@ -388,6 +398,7 @@ class _Document(Once):
                     functions.append(self._function(name, path, method, item))
                 except UnusableError as error:
                     unusable.append((name, str(error)))
+
         server, is_allowed = self._servers.first(self._root)
         if not functions and not is_allowed:
             raise _refused(server)
@@ -407,10 +418,12 @@ class _Document(Once):
         if self._left >= 0:
             function = self.once(method, item, partial(self._operation, method))
             self._left -= len(function.params)
+
         if self._left < 0:
             raise UnusableError(
                 f"the document has more than {_MAX_PARAMS:,} parameters"
             )
+
         if undescribed := list(self._undescribed(path, function)):
             function = function.changed(params=(*function.params, *undescribed))
         context = {**function.context, "path": path}
@@ -458,6 +471,7 @@ class _Document(Once):
             if param.name in params:
                 place = f"{param.context['in']}.{param.name}"
             params[place] = param.changed(name=place)
+
         title, text = (
             prose(only(str, operation.get(key))[:_MAX_MARKED]).removesuffix(".")
             for key in ("summary", "description")
@@ -502,6 +516,7 @@ class _Document(Once):
         ):
             param = self._schemas.needed(part, "parameter")
             params[str(param.get("in")), only(str, param.get("name"))] = param
+
         for param in params.values():
             yield from self.once("parameter", param, self._parameter)
 
@@ -522,6 +537,7 @@ class _Document(Once):
                     f"its {place} parameter {quote(name)} can't be sent"
                 )
             return []
+
         content = only(dict, about.get("content"))
         schema = about.get("schema")
         if content:
@@ -574,12 +590,14 @@ class _Document(Once):
                 other = quote(kind or next(iter(content), ""), 60)
                 raise UnusableError(f"its body is {other}, which can't be filled in")
             return [], ""
+
         if has_parts and (is_form or JSON_BODY.fullmatch(kind)):
             # A body is optional unless the document says otherwise, which most forget.
             if body.get("required") is False:
                 required = set()
             styles = only(dict, about.get("encoding"))
             return list(self._filled_in(kind, named, required, styles)), kind
+
         return [self._whole_body(kind, body, schema)], kind
 
     def _filled_in(
@@ -647,6 +665,7 @@ class _Document(Once):
             and "303" not in replies
         ):
             raise UnusableError("it redirects elsewhere")
+
         if reply is replies.get("202"):  # it leads to another one
             schema = None
         return media_type or "application/json", schema
@@ -676,6 +695,7 @@ def _report(unusable: list[tuple[str, str]], usable: int) -> None:
         raise ConfigError(
             f"No operation of the OpenAPI document can be run: {reasons}", hint
         )
+
     total = usable + len(unusable)
     warn(
         f"Left out {len(unusable):,} of {total:,} operations: {reasons}{hint and f'. {hint}'}"

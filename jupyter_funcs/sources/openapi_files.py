@@ -102,6 +102,7 @@ class DocumentFiles:
                     value, address, f"/{_FILES}/{number}/content", is_named=not is_part
                 )
                 return
+
         why = str(getattr(content, "strerror", None) or content)
         file["why"] = clip(inert(" ".join(why.split()).rstrip(".")), _MAX_WHY)
 
@@ -152,6 +153,7 @@ class DocumentFiles:
         with suppress(ValueError):
             # It may have spaces.
             url = urljoin(address, quote_url(name, safe=string.punctuation))
+
         if url == self._address:
             return ""
         if url not in self._numbers:
@@ -160,6 +162,7 @@ class DocumentFiles:
             self._files[number] = {"name": clip(inert(name), _MAX_WHY), "why": why}
             if not why:
                 self._pending.append(url)
+
         return f"/{_FILES}/{self._numbers[url]}/content"
 
     def _problem(self, url: str) -> str:

@@ -107,6 +107,7 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
             headers["Cookie"] = "; ".join(filter(None, cookies))
         else:
             headers[where["name"]] = _header(name, _joined(where, value))
+
     url = context["server"] + _filled(context["path"], path)
     url = "?".join(filter(None, [url, "&".join(query)]))
     if not may_ask(connection, url):
@@ -114,11 +115,13 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
             f"{function.name} runs on another server than {connection.name}.",
             "List the functions again.",
         )
+
     data: bytes | Upload | None = None
     if context["content_type"] and (context["needs_body"] or filled):
         data, headers["Content-Type"] = _encoded(context["content_type"], filled)
         if isinstance(data, Upload):
             headers["Content-Length"] = str(data.size)
+
     credentials = credentials_of(connection, context["security"], url)
     return Request(
         context["method"], url, data, headers, credentials, is_operation=True
@@ -145,6 +148,7 @@ def at_parameters(errors: Messages, function: Function) -> Messages:
             rest = path
         about = rest and f"{rest}: "
         placed.setdefault(name or path, []).extend(f"{about}{text}" for text in texts)
+
     return placed
 
 
@@ -180,9 +184,11 @@ def _encoded(
             _query(param.context, value) for param, value in filled
         )
         return "&".join(pairs).encode(), kind
+
     if kind == MULTIPART:
         boundary = token_hex(16)
         return _form_data(filled, boundary), f"{kind}{BOUNDARY}{boundary}"
+
     body: Any = {param.context["name"]: value for param, value in filled}
     for param, value in filled:
         if param.encoding is Encoding.FILE:
@@ -192,6 +198,7 @@ def _encoded(
             return upload, _instead(kind, file.media_type)
         if param.context.get("whole"):
             body = value
+
     if JSON_BODY.fullmatch(kind):
         return _json(body), _instead(kind, "application/json")
     text = str(body or "")
@@ -235,10 +242,12 @@ def _part(param: Param, value: Any) -> _Part:
         if not isinstance(value, bytes):
             value = Path(value).expanduser()
         return _Part(name, value, media_type, is_file=True)
+
     text = text_of(value)
     if isinstance(value, dict | list):
         text = json.dumps(value)
         media_type = media_type or "application/json"
+
     return _Part(name, text.encode(), media_type, is_file=False)
 
 
@@ -260,6 +269,7 @@ def _form_data(filled: Sequence[tuple[Param, Any]], boundary: str) -> Upload:
             size if part.is_file else part.content.decode()
         )
         upload.add(b"\r\n")
+
     upload.add(f"--{boundary}--\r\n".encode())
     upload.shown = {
         name: several[0] if len(several) == 1 else several
@@ -289,6 +299,7 @@ class Upload:
             shown["file"] = str(content)
             with _readable(content):
                 size = content.stat().st_size
+
         self._contents.append((content, size))
         self.size += size
         return {**shown, "size": size}
@@ -362,6 +373,7 @@ def place_after(reply: Reply, last: Place, method: str, url: str) -> Place:
         if status:
             return Place(link, is_monitor=True, has_status=True, result=location)
         return last._replace(link=link, is_monitor=bool(link))
+
     return _place_by_status(reply, last, url)
 
 
@@ -374,6 +386,7 @@ def _place_by_status(reply: Reply, last: Place, url: str) -> Place:
         or len(reply.data) > _MAX_STATUS
     ):
         return Place()
+
     body = read_object(reply.data)
     state = folded(str(body.get("status") or body.get("state")))
     if state in _RUNNING:
@@ -395,6 +408,7 @@ async def pause_before(reply: Reply, number: int, until: float) -> None:
             f"The server says to wait {pause:,.0f} s, which is longer than the run may take.",
             "Allow more with with_options(timeout=…), and run it again if that is safe.",
         )
+
     await asyncio.sleep(max(_MIN_PAUSE, pause))
 
 
@@ -412,6 +426,7 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
         name = name or "path"
         text = f"{name} does not take {quote(values.get(name, ''))}: it is a part of the address."
         raise ArgumentError(text, errors={name: [text]})
+
     return path
 
 
@@ -447,6 +462,7 @@ def _joined(where: Values, value: Any, escape: Callable[[str], str] = str) -> st
         return ",".join(
             f"{escape(key)}={escape(text_of(item))}" for key, item in value.items()
         )
+
     several = value
     if not isinstance(value, list):
         several = [part for pair in value.items() for part in pair]

@@ -119,6 +119,7 @@ class SchemaReader(Once):
                 or self._left_definitions < 0
             ):
                 return {}, math.inf
+
         return definitions, size
 
     def _convert(self, schema: Any) -> tuple[Any, list[str], int]:
@@ -142,6 +143,7 @@ class SchemaReader(Once):
             plain["$ref"] = (
                 f"#/$defs/{escaped(name.replace('~', '~0').replace('/', '~1'))}"
             )
+
         for word, inner in schema.items():
             if word in _NAMED and isinstance(inner, dict):
                 plain[word] = {
@@ -149,6 +151,7 @@ class SchemaReader(Once):
                 }
             elif word in _INNER:
                 plain[word] = self._inner(inner, names)
+
         _convert_bounds(plain)
         if True in (schema.get("nullable"), schema.get("x-nullable")):
             return {"anyOf": [plain, {"type": "null"}]}

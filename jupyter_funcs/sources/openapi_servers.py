@@ -112,6 +112,7 @@ class Servers(Once):
             or any(same_origin(url, main) for url in urls for main in self._main_urls)
         ):
             urls = [self._deployed(urls[0])]
+
         allowed = list(filter(self._is_allowed, urls))
         return (allowed or urls)[0], bool(allowed)
 
@@ -165,6 +166,7 @@ class Servers(Once):
                     f"{quote(origin)} is not the server with {listed(f'{name} = {own[name]}' for name in own)}.",
                     "Leave out server, or allow_server.",
                 )
+
         return list(
             dict.fromkeys(filter(None, (_joined(self._base, url) for url in urls)))
         )
@@ -200,6 +202,7 @@ class Servers(Once):
             ]:
                 return server
             shown.append(quote(next(filter(None, words), ""), 80))
+
         raise ConfigError(
             f"The document names no server {quote(self._wanted)}.",
             f"It names {listed(shown[:10])}.",
@@ -252,17 +255,20 @@ def _value(name: str, value: str, template: str, variables: JsonObject) -> str:
         raise ConfigError(
             f"The server's {name} is not {quote(value)}.", f"It is one of {which}."
         )
+
     before = template.partition(f"{{{name}}}")[0]
     fits = _LABEL
     what = "one label of a host, without dots"
     if before.startswith("/") or "/" in before.partition("://")[2]:
         fits = _PATH
         what = "a part of a path"
+
     if not fits.fullmatch(value):
         raise ConfigError(
             f"The server's {name} is {what}, not {quote(value)}.",
             "For another host: allow_server.",
         )
+
     return value
 
 
@@ -295,6 +301,7 @@ def _matched(template: str, address: str, variables: JsonObject) -> dict[str, st
             name, value
         ) != value:
             return {}
+
     return values
 
 
@@ -340,6 +347,7 @@ def read_scheme(name: str, scheme: JsonObject, connection: Connection) -> JsonOb
             where in {"header", "cookie"} and HEADER.fullmatch(header)
         ):
             return {**about, "in": where, "name": header, "prefix": ""}
+
     if kind == "http" and str(scheme.get("scheme")).casefold() == "basic":
         return {**about, "prefix": BASIC}
     about["prefix"] = "Bearer "
@@ -382,6 +390,7 @@ def credentials_of(
             rank = _rank(own[0].place, schemes[sources.index(None)])
             sources = [source or connection.token for source in sources]
         met.append((rank, tuple(map(_credential, sources, schemes))))
+
     return min(met, key=lambda match: match[0], default=(0, own))[1]
 
 
@@ -437,6 +446,7 @@ def needs(
         connection.auth.get(auth_name(credential.scheme)) for credential in credentials
     ):
         return f"{taken}: check the {listed(used, 'and')}."
+
     schemes = list(chain.from_iterable(security))
     unset = (
         scheme

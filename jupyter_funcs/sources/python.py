@@ -90,6 +90,7 @@ class PythonSource:
                 f"{function.name} is no longer in {self._connection.name}.",
                 "See %funcs find.",
             )
+
         progress.attempts = 1
         python, _, parameters = self._callables[function.name]
         work = partial(_result, function, python, parameters, args)
@@ -127,6 +128,7 @@ class PythonSource:
                 entries.append((python, *_function(name, python)))
             except TypeError as error:
                 skipped.append(f"{name} ({error})")
+
         if skipped:
             warn(f"{self._connection.name}: left out {some(skipped)}.")
         titles = distinct([function.name for _, function, _ in entries], "{} {}", 2)
@@ -144,6 +146,7 @@ def _functions_of(target: Any, failing: list[str]) -> Iterator[tuple[str, Python
         for python in target:
             yield name_of(python), python
         return
+
     module = target
     if isinstance(target, str):
         module = _imported(target)
@@ -197,6 +200,7 @@ def _parameter(
         with suppress(Exception):  # annotations may be anything, and fail in any way
             annotation = evaluated(declared, python).annotation
         return Parameter.of_python(declared.replace(annotation=annotation), text)
+
     if words.startswith("{") and (options := read_options(words)):
         if declared.default in options:
             words += f", default {declared.default!r}"
@@ -208,11 +212,13 @@ def _parameter(
             structure=None,
             adapter=adapter,
         )
+
     if words in {"bool", "boolean"} and isinstance(declared.default, bool):
         declared = declared.replace(annotation=bool)
     elif isinstance(declared.default, bool):  # alone, it may also be that of a level
         either = Annotated[bool | Any, Field(union_mode="left_to_right")]
         declared = declared.replace(annotation=either)
+
     return Parameter.of_python(declared, ". ".join(filter(None, [words, text])))
 
 
@@ -271,6 +277,7 @@ def _arguments(
                 )
         elif parameter.required and parameter.passing == "POSITIONAL_ONLY":
             errors[name] = "is required."
+
     if errors:
         fields = read_fields(function)
         texts = {}
@@ -280,6 +287,7 @@ def _arguments(
             field = next(filter(None, (part_named(fields, name) for name in names)))
             texts[field.name] = [f"{field.label} {text}"]
         raise ArgumentError(hint=f"{function.name} was not run.", errors=texts)
+
     return values
 
 
@@ -296,6 +304,7 @@ def _result(
             return _json(value)
     except BaseException as error:  # a function may even exit
         raise FunctionError(f"{function.name} failed: {_text(error)}") from error
+
     frame: pd.DataFrame = value.copy(deep=False)
     frame.attrs = {
         name: attribute for name, attribute in value.attrs.items() if name != "funcs"

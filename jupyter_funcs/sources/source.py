@@ -105,6 +105,7 @@ def source_of(kind: str, transport: Transport) -> Source:
             from jupyter_funcs.sources.openapi import OpenApiSource
 
             return OpenApiSource(transport)
+
     return ServiceSource(transport, kind)
 
 
@@ -141,6 +142,7 @@ class ServiceSource:
             return await self._transport.send(
                 f"POST {RUN_PATH}", request, terms, progress, self.headers
             )
+
         progress.kept_id = progress.kept_id or token_hex(16)
         purpose = Purpose.CHANGE
         if terms.purpose is Purpose.RUN:
@@ -173,6 +175,7 @@ class ServiceSource:
         if progress.is_kept:
             path = RUNS_PATH
             body = {**body, "key": id_}
+
         for number in count():
             try:
                 reply = await self._asked(
@@ -196,6 +199,7 @@ class ServiceSource:
                     "Check what it has done before you run it again.",
                 )
             await asyncio.sleep(pause_after(number))
+
         raise AssertionError  # count() has no end
 
     async def _ended(self, name: str, terms: Terms, progress: Progress) -> Reply:
@@ -208,15 +212,18 @@ class ServiceSource:
             state = str(run.get("state"))
             progress.has_begun = True
             progress.said = f"{state} on the service"
+
         if state == "cancelled":
             raise RunCancelledError(
                 f"{name} was cancelled on the service.", "Run it again."
             )
+
         if state == "lost":
             raise ServerError(
                 f"{name} was lost. {run.get('note') or ''}",
                 "Check what it has done, then run it again.",
             )
+
         return await self._answered(f"{path}/result", terms, progress)
 
     async def _answered(
@@ -243,6 +250,7 @@ class ServiceSource:
                     self._patience = max(1.0, self._patience / 2)
             progress.said = "looking for the run"
             await asyncio.sleep(pause_after(number))
+
         raise AssertionError  # count() has no end
 
     async def look(self, id_: str, terms: Terms) -> JsonObject:
@@ -285,6 +293,7 @@ class ServiceSource:
                     break
         finally:
             task.cancel()
+
         name = self._transport.connection.name
         silent = ServiceConnectionError(f"{name} did not answer.", "Try again.")
         silent.proof = Proof.UNANSWERED
@@ -340,6 +349,7 @@ async def detected(
         except TimeoutError:
             await source.close()
         terms = terms._replace(retries=0, counts=False)
+
     raise _unknown_kind(connection, kinds, refusals)
 
 
@@ -354,6 +364,7 @@ def _unknown_kind(
             f"There is no token for {connection.base_url}, and it isn't {others}.",
             "Use jf.connect(url, token=…), set FUNCS_BASE_URL and FUNCS_TOKEN, or write a profile.",
         )
+
     own = refusals[0]
     own.hint = f"Nor is it {others}. {own.hint}".strip()
     if "mcp" not in kinds and refusals[-1].status in _AS_MCP:
@@ -388,6 +399,7 @@ def _checked(read: ReadCatalog, service: str) -> Catalog:
         warn(
             f"{service}: parameters of type code {code} (unknown) are read from their descriptions."
         )
+
     if problems := schema_problems(catalog):
         warn(f"Schemas that contradict themselves are not enforced: {some(problems)}.")
     return catalog

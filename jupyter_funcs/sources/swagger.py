@@ -91,6 +91,7 @@ class SwaggerDocument(Once):
             converted["requestBody"] = self._body(
                 bodies, self._kinds(operation, "consumes")
             )
+
         kinds = self._kinds(operation, "produces")
         read = partial(self.once, ("reply", id(kinds)), read=partial(_reply, kinds))
         replies = only(dict, operation.get("responses"))
@@ -116,6 +117,7 @@ class SwaggerDocument(Once):
                 params.append(self.once("parameter", resolved, _parameter))
             else:
                 params.append(param)
+
         return params, bodies
 
     def _body(self, params: list[JsonObject], consumes: list[Any]) -> JsonObject:

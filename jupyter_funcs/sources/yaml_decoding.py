@@ -32,6 +32,7 @@ def decode(data: bytes, *, what: str) -> Any:
         raise ConfigError(
             f"The {what} is in YAML.", "pip install 'jupyter-funcs[yaml]'"
         ) from None
+
     try:
         events = yaml.parse(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         first = next(
@@ -54,6 +55,7 @@ def decode(data: bytes, *, what: str) -> Any:
             ),
             120,
         )
+
     raise ProtocolError(f"The {what} is not YAML{at}: {reason}.", "Check the document.")
 
 
@@ -81,10 +83,12 @@ class _Reader:
             value = self.begun(event, depth + 1)
             if event.anchor:
                 self.anchored[event.anchor] = value, before - self.left
+
         if self.left < 0:
             raise self.refused(
                 f"more than {_MAX_NODES:,} values, or aliases without end"
             )
+
         return value
 
     def begun(self, event: Any, depth: int) -> Any:
@@ -93,6 +97,7 @@ class _Reader:
             if event.implicit[0]:
                 return _plain(event.value)
             return event.value
+
         if _kind(event) == "SequenceStart":
             return [self.value(part, depth) for part in self.parts()]
         named = {}
@@ -100,6 +105,7 @@ class _Reader:
             if _kind(key) != "Scalar":
                 raise self.refused("a key that is not text")
             named[key.value] = self.value(next(self.events), depth)
+
         for base in as_list(named.pop("<<", None)):
             named = only(dict, base) | named
         return named

@@ -69,6 +69,7 @@ def combos(function: RemoteCall, table: pd.DataFrame | None, values: Values) -> 
             constant[name] = value
         else:
             axes[name] = [{name: item} for item in items]
+
     _check_axes(form, axes, pairs=pairs)
     form.update(constant)
     return _converted(function, form, list(axes.values()), pairs=pairs)
@@ -84,12 +85,14 @@ def _converted(
             f"{listed(map(quote, twice), 'and')} is swept, and is in an object, too.",
             "Pass only one.",
         )
+
     wholes = {form.field(name).root for name in names if name not in form}
     errors: Texts = {}
     convert = _converter(form, errors)
     for name in form:
         if form.is_set(name) and name not in wholes:
             convert(name, form[name])
+
     for axis in axes:
         axis[:] = [{name: convert(name, item[name]) for name in item} for item in axis]
     _raise(form, errors)
@@ -97,6 +100,7 @@ def _converted(
     if not pairs:
         axes = list(map(_unique, axes))
         number = math.prod(map(len, axes))
+
     _check_number(function, number)
     return _combined(form, axes, names, wholes, pairs=pairs)
 
@@ -109,6 +113,7 @@ def _check_axes(
             f"Nothing to sweep: no argument of {form.function} is a list of values.",
             "Pass a list, such as [a, b], or call it without sweep.",
         )
+
     if pairs and len(set(map(len, axes.values()))) > 1:
         lengths = listed(
             (f"{name} ({len(axis):,})" for name, axis in axes.items()), "and"
@@ -153,6 +158,7 @@ def _items_of(field: Field, value: Any) -> list[Any] | None:
         raise ArgumentError(
             errors={field.name: [f"{field.identifier} {error}"]}
         ) from None
+
     if field.kind is Kind.LIST and not (items and all(map(is_several, items))):
         return None
     if field.is_rows and not all(isinstance(item, list) for item in items):
@@ -166,11 +172,13 @@ def _rows(form: Form, table: Any, values: Values) -> list[JsonObject]:
             f"A sweep takes a DataFrame with one row per run, not {quote(table)} ({type(table).__name__}).",
             "Pass lists by name: Symbol=[…].",
         )
+
     if not len(table.columns) or not len(table):
         raise ArgumentError(
             "The table of arguments is empty.",
             "It needs a row per run and a column per argument.",
         )
+
     columns: dict[str, object] = {}
     for column in table.columns:
         name = _parameter(form, column, table)
@@ -183,6 +191,7 @@ def _rows(form: Form, table: Any, values: Values) -> list[JsonObject]:
                 "Use only one.",
             )
         columns[name] = column
+
     # A cell without a value leaves its argument out.
     lists = [_cells(table.iloc[:, at]) for at in range(len(columns))]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
@@ -230,6 +239,7 @@ def _converter(form: Form, errors: Texts) -> Callable[[str, Any], Any]:
             errors.setdefault(name, {})[
                 f"{field.identifier} {str(error).removesuffix(SWEEPS)}"
             ] = None
+
         return UNSET
 
     once = lru_cache(maxsize=None, typed=True)(convert)  # tables repeat many values
@@ -331,6 +341,7 @@ def _checked(
         _add(errors, form.errors_of(run))
         _add(warnings, form.warnings_between(run))
         runs.setdefault(_key(run), run)
+
     _raise(form, errors)
     return list(runs.values())
 

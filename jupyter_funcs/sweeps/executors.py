@@ -67,6 +67,7 @@ class ExecutorRunner:
         if outcome.error is not None:
             progress.attempts = outcome.error.attempts
             raise outcome.error
+
         assert outcome.frame is not None
         about = outcome.frame.attrs["funcs"]
         progress.attempts = about["attempts"]
@@ -88,6 +89,7 @@ class ExecutorRunner:
                     return waiting.result()
         finally:
             waiting.cancel()
+
         raise DeadlineError(
             f"No run came back from the executor within {patience:g} s.",
             "Check that its workers are alive, then try again.",
@@ -108,6 +110,7 @@ class ExecutorRunner:
                 )
             future = Future()
             future.set_exception(refused)
+
         future.add_done_callback(lambda _: _running.pop(request.key, None))
         future.add_done_callback(partial(_set_outcome, outcome))
         outcome.add_done_callback(
@@ -254,6 +257,7 @@ def executor_error(error: BaseException) -> FuncsError:
             f"A worker of the executor died, and the executor with it ({type(error).__name__}).",
             _RESUMES,
         )
+
     text = redacted_all(str(error)).strip()
     return FuncsError(
         f"The executor failed: {type(error).__name__}{f': {text}' if text else ''}.",
@@ -293,6 +297,7 @@ def _connect(service: ServiceAddress) -> Client[RemoteCall]:
         raise ConfigError(
             f"A worker of the executor cannot connect: {error.what}", error.hint
         ) from None
+
     if service.is_given and session.remote.transport.connection.token is NO_TOKEN:
         raise without_token
     if _place(session) != service.place:
@@ -304,6 +309,7 @@ def _connect(service: ServiceAddress) -> Client[RemoteCall]:
             f"A worker of the executor uses {other}, not {service.address or 'the demo'}.",
             "Set the same profiles and FUNCS_ variables for the workers as in this process.",
         )
+
     session.remote.source = source_of(service.kind, session.remote.transport)
     return session
 

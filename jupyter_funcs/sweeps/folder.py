@@ -91,6 +91,7 @@ class FolderResults:
                 f"The folder {self._folder} has results of another source or account.",
                 _OTHER_FOLDER,
             )
+
         self._about["identity"] = identity  # a salted hash
         with self._writing():
             _write_note(self._folder, {**note, **self._about})
@@ -283,6 +284,7 @@ def _dataset(groups: Sequence[tuple[Path, int]], leading: pa.Schema) -> ds.Datas
             whole[path] = parquet.make_fragment(str(path), disk)
             whole[path].ensure_complete_metadata()
         used.setdefault(path, []).append(group)
+
     files = [
         whole[path].subset(row_group_ids=numbers) for path, numbers in used.items()
     ]
@@ -311,6 +313,7 @@ def _common_type(
         )
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         return pa.large_string()
+
     integers = [file for file, kind in types.items() if pa.types.is_integer(kind)]
     is_exact = not pa.types.is_floating(common) or all(
         _has_exact_floats(file, name) for file in integers
@@ -333,6 +336,7 @@ def _types_in(
         types = {
             file: kind for file, kind in types.items() if _has_values(file, name)
         } or types
+
     zones = {getattr(kind, "tz", None) for kind in types.values()}
     if len(zones) > 1 and None not in zones:
         types = {file: pa.timestamp(kind.unit, "UTC") for file, kind in types.items()}
@@ -389,6 +393,7 @@ class DaskResults(FolderResults):
                 'to="dask" returns a dask.dataframe, and needs Dask\'s executor.',
                 'Use with_options(executor=client.get_executor(), to="dask"), or to="./dask" for a folder.',
             )
+
         try:
             import dask.dataframe  # noqa: F401  # optional, and slow to import
         except ImportError:
@@ -396,6 +401,7 @@ class DaskResults(FolderResults):
                 "dask.dataframe isn't installed.",
                 "Install it: pip install 'dask[dataframe,distributed]'.",
             ) from None
+
         super().__init__(function, combos)
 
     def _open(self) -> Path:
@@ -411,6 +417,7 @@ class DaskResults(FolderResults):
                 f"Cannot create a temporary folder: {error.strerror or error}: {error.filename}.",
                 "Set Dask's temporary-directory to a folder that you can write to.",
             ) from error
+
         self._temporary = temporary
         self._is_finished = False
         return Path(self._temporary.name)
@@ -453,6 +460,7 @@ class DaskResults(FolderResults):
                 group is None or group.null_count for group in groups
             ):
                 frame[name] = column.convert_dtypes()
+
         # From this metadata, readers know pandas' dtypes.
         schema = dataset.schema.with_metadata(
             pa.Schema.from_pandas(frame, preserve_index=False).metadata
@@ -462,6 +470,7 @@ class DaskResults(FolderResults):
         for number, table in enumerate(tables if fragments else [schema.empty_table()]):
             paths.append(str(self._folder / f"part-{number:06}.parquet"))
             pq.write_table(table.replace_schema_metadata(schema.metadata), paths[-1])
+
         self._segments.clear()
         return paths
 

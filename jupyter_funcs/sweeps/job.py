@@ -78,6 +78,7 @@ def start_sweep(
         from jupyter_funcs.sweeps.executors import ExecutorRunner
 
         run_function = ExecutorRunner(function, options.executor)
+
     job = SweepJob(Sweep(function, runs, run_function, results))
     function.notify_started(job)
     return job
@@ -223,6 +224,7 @@ def _wait(job: SweepJob, *, shows_bar: bool) -> pd.DataFrame:
             bar.refresh()
             if is_done:
                 break
+
     return job.result()  # after the bar, so that warnings appear below it
 
 

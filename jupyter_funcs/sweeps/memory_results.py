@@ -41,6 +41,7 @@ def results_for(function: RemoteCall, combos: Combos) -> SweepResults:
         return MemoryResults(
             fields_named(function.fields, combos.swept), options.max_memory
         )
+
     try:
         from jupyter_funcs.sweeps.folder import DaskResults, FolderResults
     except ImportError:
@@ -48,6 +49,7 @@ def results_for(function: RemoteCall, combos: Combos) -> SweepResults:
             "Storing results in a folder needs pyarrow, which isn't installed.",
             "Install it: pip install pyarrow.",
         ) from None
+
     if options.to == DASK:
         return DaskResults(function, combos)
     return FolderResults(function, combos)
@@ -120,6 +122,7 @@ class MemoryResults:
             }
             self._size = 0
             return
+
         self._disk_failed = True
         warn(f"Results beyond max_memory stay in memory: {reason}.")
 
@@ -141,6 +144,7 @@ class MemoryResults:
             )
         except ReplyTooLargeError as error:
             raise ReplyTooLargeError(error.what, _ASK_FOR_LESS) from None
+
         names = None
         if len(self._frames) < len(self._args):  # some are stored
             names = self._selectable_columns()
@@ -189,6 +193,7 @@ class MemoryResults:
                 at: frame[[name for name in names if name in frame]]
                 for at, frame in self._frames.items()
             }
+
         if self._segments is not None:
             stored = self._segments.read(
                 [str(at) for at in self._args if at not in blocks], names
@@ -199,6 +204,7 @@ class MemoryResults:
                     "Temporary files with results of the sweep are gone.",
                     "Run it again.",
                 )
+
         for at in sorted(blocks):
             yield self._args[at], blocks.pop(at)
 

@@ -82,5 +82,6 @@ class Pace:
             self.until = now + (pause if retry_after is None else retry_after)
         elif retry_after is not None:
             self.until = max(self.until, now + retry_after)
+
         # Many short pauses count as one long one.
         return self.until - self._refused_since <= LONGEST

@@ -87,6 +87,7 @@ class EarlierResults:
             function.function.changes_data
         ):  # only the same sweep continues; a run of another one is another change
             identity += repr(self._runs)
+
         self._keys = run_keys(identity, function.function, function.options, self._runs)
         # By position: its token may be another one by now.
         earlier = self._earlier | {
@@ -117,6 +118,7 @@ class EarlierResults:
                 by_key[key]: frame
                 for key, frame in self._cache.read(list(by_key)).items()
             }
+
         return frames
 
     def add(self, at: int, frame: pd.DataFrame, size: int) -> None:
@@ -131,6 +133,7 @@ class EarlierResults:
             if self._writer.add(self._keys[at], frame):
                 self._written.add(at)
                 return
+
         self._not_cached.add(at)
 
     def flush(self) -> None:
@@ -139,6 +142,7 @@ class EarlierResults:
             self._writer.close()
             if self._writer.trouble:
                 self._not_cached |= self._written
+
         self._writer = None
         self._written.clear()
         self._new = {
@@ -157,10 +161,12 @@ class EarlierResults:
             self.kept = {
                 at: kept[key] for at, key in enumerate(self._keys) if key in kept
             }
+
         if ended and had_earlier:
             _interrupted[self._function.session] = self._earlier  # of other runs
         elif self._not_cached and not ended:
             self.resumes = self._not_cached <= self._new.keys()
             _interrupted[self._function.session] = kept
+
         self._new = {}
         self._earlier = {}

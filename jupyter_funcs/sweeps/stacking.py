@@ -75,6 +75,7 @@ def stacked(
         frame = _plain(block)
         groups.setdefault((tuple(frame.columns), tuple(frame.dtypes)), {})[at] = frame
         sent.append(args)
+
     rows = _row_map(list(groups.values()), len(sent))
     columns = {key: _widened(parts, rows) for key, parts in _parts(rows).items()}
     labels = [key for key in columns if isinstance(key, _Label)]
@@ -89,6 +90,7 @@ def stacked(
         if name in names:
             title = _unused(ARGUMENT.format(name), {*names, *leading})
         leading[title] = _argument(argument, field.kind).repeat(rows.lengths.tolist())
+
     for key in labels:
         leading[_unused("index", {*names, *leading})] = columns.pop(key)
     result = {**leading, **columns}
@@ -136,6 +138,7 @@ def _row_map(groups: list[dict[int, pd.DataFrame]], blocks: int) -> _RowMap:
         # The index has each row's block, and its number there.
         frames.append(pd.concat(group))
         group.clear()
+
     runs = np.concatenate(
         [np.zeros(0, np.int64), *(frame.index.get_level_values(0) for frame in frames)]
     )
@@ -175,6 +178,7 @@ def _parts(rows: _RowMap) -> dict[Hashable, dict[int, Series]]:
     for number, frame in enumerate(rows.groups):
         for at, name in enumerate(frame.columns):
             parts.setdefault(name, {})[number] = frame.iloc[:, at]
+
     for key, labels in parts.items():
         if isinstance(key, _Label) and all(
             map(is_integer_dtype, _with_values(labels).values())
@@ -182,6 +186,7 @@ def _parts(rows: _RowMap) -> dict[Hashable, dict[int, Series]]:
             # If other blocks have an index of integers, 0, 1, 2 are labels too.
             for number, frame in enumerate(rows.groups):
                 labels.setdefault(number, pd.Series(frame.index.get_level_values(1)))
+
     return parts
 
 
@@ -342,6 +347,7 @@ def _argument(values: Sequence[str | list[str] | None], kind: Kind) -> Series:
                 [np.nan if text is None else float(text) for text in texts],
                 dtype="float64",
             )
+
     return pd.Series(texts, dtype="string")
 
 
@@ -363,6 +369,7 @@ def _has_only(
         for value, text in zip(column.take(firsts).array, sent, strict=True)
     ):
         return False
+
     wanted = column.take(np.repeat(firsts, rows.lengths[some])).set_axis(column.index)
     return bool(
         ((column == wanted).fillna(value=False) | (column.isna() & wanted.isna())).all()
@@ -383,6 +390,7 @@ def _is_same(value: Any, sent: str | list[str] | None) -> bool:
             return value == float(text)
         if isinstance(value, numbers.Integral) and str(value) not in {"True", "False"}:
             return Decimal(int(value)) == Decimal(text)
+
     return str(value) == text
 
 

@@ -147,6 +147,7 @@ class Sweep:
         finally:
             self.progress.waiting = ""
             await asyncio.to_thread(self._close, ended=ended)
+
         self._warn()
         return result
 
@@ -177,6 +178,7 @@ class Sweep:
             )
             self._count_cached([times[at] for at in batch])
             loaded |= batch
+
         self._pending.extend(
             at for at in range(len(self.combos.runs)) if at not in loaded
         )
@@ -211,6 +213,7 @@ class Sweep:
             await asyncio.gather(*self._tasks, return_exceptions=True)
             if self._storing is not None:
                 await self._storing
+
         if self._fatal is not None and not self.progress.done:
             raise self._fatal
 
@@ -297,6 +300,7 @@ class Sweep:
             self._give_up(error)
         elif not isinstance(error, (ServiceConnectionError, DeadlineError)):
             self._pace.accepted(sent)
+
         self._add_failure(at, error)
 
     def _give_up(self, error: FuncsError) -> None:
@@ -347,6 +351,7 @@ class Sweep:
             warn(
                 f"The runs of {self.function.name} raised {len(unique) - _MAX_WARNINGS:,} other warnings."
             )
+
         if self._failures:
             failed = f"{len(self._failures):,} of {self.progress.total:,} runs of {self.function.name} failed"
             first = self._failures[min(self._failures)]["error"].partition("\n")[0]

@@ -64,6 +64,7 @@ class Auth:
             raise SetupError(
                 f"A token is valid for more than 0 and at most {LONGEST_HOURS} hours, not {hours:g}."
             )
+
         # Fractions of a second tell whether a token is older than a revocation within the same second.
         now = time.time()
         claims = {
@@ -118,6 +119,7 @@ class Auth:
                     "expired token" if user else "revoked token", claims.sub
                 )
             return user
+
         return None
 
 
@@ -149,6 +151,7 @@ def _verified_claims(token: str, key: bytes) -> _Claims:
         and len(set(names)) == len(names)
     ):
         raise ValueError("claims")
+
     return claims
 
 

@@ -47,6 +47,7 @@ class Database:
             raise SetupError(
                 f"SQLite is {sqlite3.sqlite_version}; accounts need 3.37 or newer. Update Python."
             )
+
         if path:
             self._make_private(path)
         with self._translated():
@@ -164,10 +165,12 @@ class Database:
                 """SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)
                 FROM pragma_application_id, pragma_user_version"""
             )
+
         if application != _APPLICATION_ID and (application or version or tables):
             raise SetupError(
                 f"{self.path} is the database of another program.\n{_ADVICE[sqlite3.SQLITE_NOTADB]}"
             )
+
         return int(version)
 
     @contextlib.contextmanager

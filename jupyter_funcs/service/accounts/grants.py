@@ -320,6 +320,7 @@ class Grants:
             raise SetupError(
                 f"A key is valid for more than 0 and at most {_LONGEST_DAYS} days, not {days:g}."
             )
+
         secret = secrets.token_urlsafe(_SECRET_BYTES)
         made = time.time()
         ends = None if days is None else made + days * _DAY_SECONDS
@@ -331,6 +332,7 @@ class Grants:
                 (user_id, label, passwords.secret_hash(secret), made, ends),
             ).fetchone()
             self.audit.change("keys add", user_name, f"key {number}")
+
         return f"jf_{number}_{secret}"
 
     def remove_key(self, number: int) -> None:
@@ -418,6 +420,7 @@ def _organisation_id(sql: sqlite3.Connection, name: str) -> int:
             "INSERT INTO organisations (name, folded) VALUES (?, ?) RETURNING id",
             (name, folded(name)),
         ).fetchone()
+
     return int(row[0])
 
 

@@ -164,11 +164,13 @@ class KeptRecords:
             values = {**about, "size": size, "note": note, "number": number}
             if not sql.execute(_ANNOUNCE, values).rowcount:
                 return None  # it was forgotten meanwhile
+
         if content is not None and size is not None:
             try:
                 self._write(number, content)
             except OSError as error:
                 note = f"Its result isn't kept: {error.strerror}."
+
         with self._database.change() as sql:
             if note:
                 size = None
@@ -176,6 +178,7 @@ class KeptRecords:
                 _END, (state, time.time(), size, note, self._days, number)
             ).rowcount:
                 self._remove([number])
+
         return note
 
     def note_fetched(self, run: KeptRun) -> None:
@@ -229,6 +232,7 @@ class KeptRecords:
                 sql.execute(_TAKE_OVER if state == WAITING else _SETTLE, about | times)
                 if state == WAITING:
                     started.append(run)
+
         remove_abandoned(self._folder.glob("*.lock"))
         return started
 
@@ -278,6 +282,7 @@ class KeptRecords:
                     f"Its result isn't kept: {size_text(size)} more would exceed the "
                     f"{size_text(most)} that {of} may take. Delete some of them."
                 )
+
         return None
 
     def _write(self, number: int, content: bytes) -> None:
@@ -293,6 +298,7 @@ class KeptRecords:
                 finish(file, path)
         finally:
             temporary.unlink(missing_ok=True)
+
         if os.name == "posix":
             folder = os.open(self._folder, os.O_RDONLY)
             os.fsync(folder)
@@ -315,6 +321,7 @@ class KeptRecords:
             for number in rows.keys() - files:
                 if rows[number] and not self.path(number).exists():
                     sql.execute("DELETE FROM kept_runs WHERE number = ?", (number,))
+
         self._remove(files - rows.keys())
 
     def _is_alive(self, owner: str) -> bool:

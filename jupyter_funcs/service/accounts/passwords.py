@@ -25,11 +25,13 @@ def hashed(password: str) -> str:
         raise SetupError(
             f"The password has {len(password)} characters. Use at least {SHORTEST}."
         )
+
     plain = _bytes(password)
     if plain is None:
         raise SetupError(
             f"The password is not valid text of at most {_LONGEST} bytes. Choose another one."
         )
+
     return _hasher()[0].hash(plain)
 
 
@@ -45,6 +47,7 @@ def verified(password: str, hash_: str | None) -> tuple[bool, str | None]:
         hasher.verify(hash_ or dummy, plain)
     except (VerificationError, InvalidHashError):
         return False, None
+
     if not hash_:
         return False, None
     return True, hasher.hash(plain) if hasher.check_needs_rehash(hash_) else None

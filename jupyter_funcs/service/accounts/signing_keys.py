@@ -85,6 +85,7 @@ class SigningKeys:
                     "Create one with: openssl rand -base64 32"
                 )
             keys.append(SigningKey(f"{VARIABLE} {number}", None, None, key))
+
         return cls(keys)
 
     @classmethod
@@ -119,11 +120,13 @@ class SigningKeys:
             raise SetupError(
                 f"The overlap must be between 0 and {LONGEST_HOURS} hours, not {overlap_hours:g}."
             )
+
         if not self.path:
             raise SetupError(
                 f"The signing keys come from {VARIABLE}: put a new key first there, followed by a comma.\n"
                 "Create one with: openssl rand -base64 32"
             )
+
         end = time.time() + overlap_hours * 3600
         with _locked(self.path):
             ending = [
@@ -147,6 +150,7 @@ def refuse_access_of_others(
         command = f"chmod {right}"
     else:
         return
+
     raise SetupError(
         f"{what} accessible to other users ({why}).\nRun: {command} {shlex.quote(str(path))}{advice}"
     )
@@ -178,6 +182,7 @@ def _read(path: Path) -> list[SigningKey]:
             content = file.read()
     except OSError as error:
         raise SetupError(f"{what} cannot be read: {error.strerror}.") from None
+
     advice = "\nIf somebody may have read them: jupyter funcs admin signing-key rotate --overlap 0"
     refuse_access_of_others(f"{what} are", path, status, advice)
     keys = _parsed(content)
@@ -186,6 +191,7 @@ def _read(path: Path) -> list[SigningKey]:
             f"{path} has no valid signing keys of at least {_KEY_BYTES} bytes.\n"
             "Restore a backup, or delete it to get a new key, which invalidates all tokens issued so far."
         )
+
     return keys
 
 
@@ -197,6 +203,7 @@ def _parsed(content: bytes) -> list[SigningKey]:
         )
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return []
+
     is_valid = (
         bool(keys)
         and keys[0].ends is None

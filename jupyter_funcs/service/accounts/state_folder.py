@@ -47,10 +47,12 @@ def folder(configured: Path | None, *, demo: bool) -> Path:
         reason = "permission denied"
         if os.access(path, os.R_OK | os.W_OK | os.X_OK):
             reason = ""
+
     if reason:
         raise SetupError(
             f"The state folder {path} is not writable: {reason}.\nSet FUNCS_STATE_DIR to another one."
         )
+
     advice = "\nOr set FUNCS_STATE_DIR to another one."
     for directory in (home, path):
         # Of a link: its own owner too.
@@ -58,6 +60,7 @@ def folder(configured: Path | None, *, demo: bool) -> Path:
             refuse_access_of_others(
                 f"The state folder {directory} is", directory, status, advice
             )
+
     return path
 
 
@@ -75,6 +78,7 @@ def warn_of_others(path: Path, opened: ExitStack) -> None:
             "separate the two, set another one with state in the configuration, or with FUNCS_STATE_DIR.",
             path,
         )
+
     with contextlib.suppress(sqlite3.OperationalError):
         claim.execute("BEGIN")
         claim.execute("SELECT name FROM sqlite_master").fetchall()

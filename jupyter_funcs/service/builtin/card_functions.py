@@ -94,6 +94,7 @@ def one_calendar(
                 f"Brands have {error}: {named}. Run the brands of each fiscal calendar separately."
             ]
         }
+
     return {}
 
 

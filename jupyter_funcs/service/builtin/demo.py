@@ -141,6 +141,7 @@ def spend_file() -> Path:
             home,
             error,
         )
+
     temporary = Path(tempfile.mkdtemp(prefix="jupyter_funcs."))
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
     return _cached(temporary)
@@ -163,6 +164,7 @@ def _cached(home: Path) -> Path:
                 finish(file, path)
     finally:
         part.unlink(missing_ok=True)
+
     return path
 
 

@@ -232,4 +232,5 @@ def _with_growth(
     for name, value in now.items():
         columns[name] = value
         columns[f"{name} Growth"] = value / before[name].nullif(0) - 1
+
     return both.select(**columns)

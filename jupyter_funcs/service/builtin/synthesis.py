@@ -223,6 +223,7 @@ def _by_date(season: str, day: date) -> int:
     if day.day >= 15:
         back = ahead
         ahead = (day.replace(day=1) + timedelta(days=32)).replace(day=15)
+
     passed = (day - back).days
     whole = (ahead - back).days
     before, after = (

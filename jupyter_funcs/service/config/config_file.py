@@ -61,6 +61,7 @@ class TomlFile(NamedTuple):
             raise SetupError(
                 f"{path} is not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8."
             ) from None
+
         try:
             return cls(str(path), text, tomllib.loads(text))
         except tomllib.TOMLDecodeError as error:

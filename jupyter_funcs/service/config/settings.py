@@ -86,6 +86,7 @@ def _engine(url: str, info: ValidationInfo) -> str:
         raise ValueError(
             "must be a connection URL such as 'duckdb://' or 'sc://host:15002'."
         )
+
     is_relative_file = scheme == "duckdb" and rest and not rest.startswith(("/", ":"))
     if is_relative_file:
         return f"duckdb://{(info.context or Path()) / rest}"
@@ -197,6 +198,7 @@ def _dimensions(mapped: Mapping[str, str]) -> Mapping[str, str]:
         raise ValueError(
             f"{quoted_list(taken)} can't be a dimension: results have a column with that name. Choose another name."
         )
+
     earlier: dict[str, str] = {}
     for name, column in columns.items():
         if name != " ".join(name.split()) or not name:
@@ -208,6 +210,7 @@ def _dimensions(mapped: Mapping[str, str]) -> Mapping[str, str]:
                 f"{quoted_list([same, name])} would be the same column. Choose names that differ by more than case."
             )
         earlier[column] = name
+
     return mapped
 
 
@@ -364,5 +367,6 @@ def load(path: Path | None) -> Settings:
     except ValidationError as error:
         # From None: pydantic's own message shows the engine's URL, which may contain a password.
         raise SetupError(file.describe(error, Settings)) from None
+
     settings._file = file  # noqa: SLF001 - set here and nowhere else
     return settings

@@ -115,6 +115,7 @@ def _inspected(settings: Settings, data: Data, team_tables: TeamTables) -> CardS
         raise
     except Exception as error:  # noqa: BLE001 - each driver has errors of its own
         settings.fail(key, f"{label} cannot be read: {team_tables.reason(error)}.")
+
     _check_owners(settings, brands)
     return CardSpend(cards, brands, sorted(row["generation"] for row in ages))
 
@@ -167,6 +168,7 @@ def _type_error(use: str, kind: dt.DataType) -> str:
     else:
         wanted = "text or whole numbers"
         is_valid = kind.is_string() or kind.is_integer()
+
     words = {
         "is_string": "text",
         "is_boolean": "booleans",
@@ -194,6 +196,7 @@ def _counts(raw: ir.Table, mapped: Mapping[str, _Column]) -> ir.Table:
             # True for NaN and infinities; each engine has its own functions for these.
             absent = (column - column) != 0
         counts[use] = ibis.ifelse(absent, 1, 0).sum()
+
     return raw.agg(**counts)
 
 
@@ -228,6 +231,7 @@ def _cards(
     for use in ("transactions", "cards"):
         if not raw[mapped[use].name].type().is_integer():  # in a weighted panel
             schema[use] = "float64"
+
     columns = {use: column.name for use, column in mapped.items()}
     return Cards(
         schema=schema,
@@ -301,6 +305,7 @@ class _Loader:
                 symbol: end or _year_end(calendars[symbol])
                 for symbol, end in ends.items()
             }
+
         reference = Reference(
             panels=self._named_panels(),
             companies=[
@@ -337,6 +342,7 @@ class _Loader:
                     ("data", "panels", name),
                     f"the data has no panel {quoted(name)}.{near}",
                 )
+
         return [
             DataSet(name, self.data.panels.get(name, self.settings.organisation))
             for name in self._panels
@@ -365,6 +371,7 @@ class _Loader:
                 key,
                 f"two KPIs have the id {twice.id}: {quoted_list([twice.name, by_id[twice.id].name])}.",
             )
+
         return kpis
 
     def _kpi(self, number: int, row: Row) -> Kpi:
@@ -414,6 +421,7 @@ class _Loader:
             reports[saved.id.casefold()] = Report(
                 saved.id, saved.title, panel, tuple(symbols)
             )
+
         return list(reports.values())
 
     def _by_rule(self, symbol: str, end: str) -> tuple[Period, ...]:
@@ -443,6 +451,7 @@ class _Loader:
             calendars[symbol] = _in_order(self.settings, symbol, own)
             if not any(period.start <= last and period.end >= first for period in own):
                 without.append(symbol)
+
         if without:
             more = ""
             if len(without) > _MAX_NAMED:
@@ -451,6 +460,7 @@ class _Loader:
                 _CALENDAR,
                 f"no quarter covers the data of {quoted_list(without[:_MAX_NAMED])}{more}. Add rows for them.",
             )
+
         return calendars
 
 
@@ -467,6 +477,7 @@ def _period(row: Row, reported: date) -> Period:
             f"{quoted(row.columns['period_name'])} must be FQ<number> <fiscal year>, such as "
             f"'FQ3 2024', not {quoted(name)}."
         )
+
     start = row.day("start")
     end = row.day("end")
     if start > end:
@@ -498,4 +509,5 @@ def _in_order(
                 f"{after.period_name} of {symbol} starts on {after.start}, after {period.period_name}. "
                 "Quarters must be in chronological order, and each name unique.",
             )
+
     return tuple(periods)

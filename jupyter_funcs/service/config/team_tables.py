@@ -92,12 +92,14 @@ class TeamTables(contextlib.ExitStack):
                 names, rows = _csv_rows(section.csv)
             except TeamDataError as error:
                 self.settings.fail((*key, "csv"), str(error))
+
         mapped = section.mapped
         for use, column in mapped.items():
             if column not in names and (use in required or use in section.columns):
                 self.settings.fail(
                     (*key, "columns", use), f"{label} {no_column(column, names)}"
                 )
+
         refuse = partial(self.settings.fail, key)
         return [
             Row(f"{label}, {unit} {number}", row, mapped, refuse)
@@ -115,6 +117,7 @@ class TeamTables(contextlib.ExitStack):
             raise TeamDataError(
                 f"{pattern} is a folder. Name the files in it: {pattern / '*.parquet'}."
             )
+
         if not matching:
             raise TeamDataError(f"no file matches {pattern}.")
         files = {}
@@ -123,6 +126,7 @@ class TeamTables(contextlib.ExitStack):
                 files[file] = pq.read_metadata(file)
             except (pa.ArrowException, OSError) as error:
                 raise TeamDataError(f"{file} is not a Parquet file.") from error
+
         try:
             return OpenTable(
                 connection.backend.read_parquet(matching), connection, files
@@ -169,11 +173,13 @@ class TeamTables(contextlib.ExitStack):
             connection = self._address.connect()
             self.callback(connection.close)
             return connection
+
         path = self._address.url.partition("://")[2]
         if not path:
             raise TeamDataError(
                 "the engine 'duckdb://' has no tables. Set engine to a database file."
             )
+
         con = self.enter_context(duckdb.connect())
         sandbox.attach(con, Path(path))
         return EngineConnection(ibis.duckdb.from_connection(con))

@@ -86,6 +86,7 @@ class EngineURL:
             for form in (secret, urllib.parse.unquote_plus(secret)):
                 if form:
                     line = line.replace(form, "…")
+
         return clip(line or type(error).__name__)
 
     def connect(self) -> EngineConnection:
@@ -98,6 +99,7 @@ class EngineURL:
                 f"Use 'duckdb://', 'sc://host:port' for Spark Connect, or a URL of ibis: "
                 f"{quoted_list(sorted(backends))}."
             )
+
         try:
             if is_spark:
                 return SparkConnection(self.url)
@@ -136,6 +138,7 @@ class EngineConnection:
                 f"The engine {self.backend.name} can't read the files of card spend, {quoted_list(cards.files)}.\n"
                 "Load them into one of its tables and name that table."
             )
+
         *database, name = cards.table
         table = self.backend.table(name, database=tuple(database) or None).unbind()
         # A cast to the same type with nulls would keep ClickHouse from looking up rows by its index.

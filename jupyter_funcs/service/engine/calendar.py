@@ -99,6 +99,7 @@ def windows(  # noqa: PLR0913 - six facts decide the rows, none with a default
             window(period, min(period.start + passed, period.end), to_date=True)
             for period in included
         ]
+
     return rows
 
 

@@ -161,6 +161,7 @@ class Query:
             else:
                 values[name] = value
                 types.append((name, type_of(value), None))
+
         return values, tuple(types)
 
     @property

@@ -137,6 +137,7 @@ class DuckDBEngine:
                 Path(f"{_WILDCARDS.split(pattern)[0]}.").parent
                 for pattern in cards.files
             ]
+
         database = self.database and self.database.absolute()
         if database:
             readable.append(database.parent)
@@ -170,6 +171,7 @@ class DuckDBEngine:
             and self._loaded_cards(check).schema != tables.CARDS
         ):
             return None
+
         return Statement(
             statement["sql"],
             tables.arrow_schema(statement["columns"]),
@@ -197,6 +199,7 @@ class DuckDBEngine:
         if self.database:
             with self.cursor() as cursor:
                 names.update(sandbox.attached(cursor))
+
         return frozenset(names)
 
     @property
@@ -211,6 +214,7 @@ class DuckDBEngine:
                 stats = [Path(file).stat() for file in loading.result().files]
         except OSError:  # a pattern of files, or an address
             return None
+
         return tuple((stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats)
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
@@ -231,6 +235,7 @@ class DuckDBEngine:
                     daemon=True,
                 ).start()
             loading = self._loading
+
         while not wait([loading], _POLL_SECONDS).done:
             check()
         return loading.result()
@@ -257,6 +262,7 @@ class DuckDBEngine:
         with self._lock:
             self._spill = self._spill or PrivateFolder("jupyter_funcs.queries.")
             spill = Path(tempfile.mkdtemp(dir=self._spill.path))
+
         return sandbox.open_database(
             self.reference,
             cards,
@@ -330,6 +336,7 @@ class DuckDBCall:
             check_bytes(size)
             wanted = min(max(_BATCH_BYTES * len(rows) // size, 1), _BATCH_ROWS)
             self.check_cancelled()
+
         return rows
 
     def arrow(self, result: Executable) -> pa.Table:
@@ -350,6 +357,7 @@ class DuckDBCall:
             check_size(rows, len(reader.schema))
             check_bytes(size)
             self.check_cancelled()
+
         return pa.Table.from_batches(batches, reader.schema)
 
     @contextmanager
@@ -381,6 +389,7 @@ class DuckDBCall:
         with self._lock:
             self.check_cancelled()
             self._interrupt = interrupt
+
         try:
             yield
         except Exception as error:
@@ -437,6 +446,7 @@ class PrivateFolder:
                     if lock(folder, waits=False):
                         remove(left)
                     os.close(folder)
+
         new = Path(tempfile.mkdtemp(prefix=f"new.{prefix}"))
         opened = None if sys.platform == "win32" else os.open(new, _FOLDER)
         # Others find it by its later name, so it is locked before.

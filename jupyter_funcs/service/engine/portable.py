@@ -120,11 +120,13 @@ def use_doubles(node: ops.Node, changed: Values | None) -> ops.Node:
         if (left, right) == node.args:
             return node
         return type(node)(left, right)
+
     if (
         isinstance(node, ops.Mean | ops.StandardDev | ops.Variance)
         and node.arg.dtype.is_integer()
     ):
         return node.copy(arg=ops.Cast(node.arg, to="float64"))
+
     return node
 
 

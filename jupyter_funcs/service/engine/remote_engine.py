@@ -142,11 +142,13 @@ class QueryShape:
             from jupyter_funcs.service.engine.portable import portable
 
             self._sql = backend.compile(portable(self._expression, reference, backend))
+
         sql = self._sql
         for name, text in texts.items():
             sql = sql.replace(
                 f"'{_MARK}{name}'", sge.convert(text).sql(backend.dialect)
             )
+
         return connection.run(sql, self._expression.schema())
 
 
@@ -217,6 +219,7 @@ class RemoteEngine(DuckDBEngine):
             if len(self._shapes) >= _MOST_SHAPES:
                 self._shapes.clear()
             shape = self._shapes[key] = QueryShape(query, texts, self)
+
         if shape.reads_cards:
             return partial(shape.run, self.reference, texts)
         return None
@@ -247,6 +250,7 @@ class RemoteEngine(DuckDBEngine):
                 f"The engine {self._address} can't read card spend from {quoted(where)}: {reason}\n"
                 "Name a table that its account can read, or Parquet files at a path that each of its machines can read."
             ) from None
+
         return connection
 
 
@@ -287,6 +291,7 @@ class RemoteEngineCall(DuckDBCall):
             if result.is_remote:
                 return lambda to: to.arrow(to.backend.sql(result.sql, schema=schema))
             return None
+
         if self.engine.reads_cards(result):
             return lambda to: to.arrow(portable(result, self.reference, to.backend))
         return None
@@ -303,6 +308,7 @@ class RemoteEngineCall(DuckDBCall):
             raise ConnectionError(
                 "The engine doesn't answer. Try again in a moment."
             ) from error
+
         check_size(table.num_rows, table.num_columns)
         check_bytes(table.nbytes)
         return table

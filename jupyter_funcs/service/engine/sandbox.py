@@ -70,6 +70,7 @@ def open_database(  # noqa: PLR0913 - what a database depends on
     except BaseException:
         con.close()
         raise
+
     return con
 
 
@@ -153,6 +154,7 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards) -> list[str]:
                 f"There is no file {pattern}.\nUse the paths of the Parquet files with card spend."
             )
         files += matched
+
     try:
         if files:
             con.execute(f"CREATE VIEW {_FILES} AS FROM read_parquet({_literal(files)})")
@@ -190,6 +192,7 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards) -> list[str]:
         raise SetupError(
             f"Card spend cannot be read from {where}: {first_line(error)}."
         ) from error
+
     return files
 
 

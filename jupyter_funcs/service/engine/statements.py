@@ -263,6 +263,7 @@ def checked_elsewhere(sql: str, table: ir.Table, compiler: Any) -> str:
         raise ValueError(
             "Reading the SQL takes too long. Use fewer brackets inside of brackets."
         )
+
     return sql
 
 
@@ -283,6 +284,7 @@ def checked(
             sql = _written(tree, dialect)
             if sql == before:
                 return sql
+
     raise ValueError(
         "The SQL can't be read: its text is ambiguous. Use plain names, and brackets around operators."
     )
@@ -329,15 +331,18 @@ def _parsed(sql: str, dialect: Any = _DUCKDB) -> _Node:
         raise ValueError(
             f"The SQL has {len(sql):,} characters, more than {longest:,}. Join a table, not a long list."
         )
+
     tokens = dialect.tokenize(sql)
     if not tokens or tokens[0].token_type not in _STARTS:
         start = quoted(tokens[0].text) if tokens else "nothing"
         raise ValueError(f"A query may only read. Use one SELECT, not {start}.")
+
     trees = [tree for tree in dialect.parser().parse(tokens, sql) if tree is not None]
     if len(trees) != 1 or not isinstance(trees[0], sge.Query | sge.Values):
         raise ValueError(
             "A query may only read. Use one SELECT, and no other statement."
         )
+
     [tree] = trees
     if isinstance(tree, sge.Query):
         return tree
@@ -414,10 +419,12 @@ def _check_node(node: _Node, dialect: Any) -> None:
             raise ValueError(
                 f"A query can't contain {quoted(text)} as a name. Use a name of letters and digits."
             )
+
     if isinstance(node, sge.Dot) and (called := _called(node.expression)):
         raise ValueError(
             f"A query can't call {quoted(called[0])} after a dot. Write {called[0]}(…) with all its arguments."
         )
+
     called = []
     if isinstance(node, sge.Table | sge.Lateral):
         called = _called(node.this)
@@ -442,6 +449,7 @@ def _check_kind(node: _Node, functions: frozenset[str]) -> None:
             f"A query can't call {quoted(called[0])}: it isn't among the functions that are known to read nothing else."
             "\nUse another function, or compute it in Python."
         )
+
     # The last two are ClickHouse's own.
     odd = [] if is_allowed else [node.key]
     if isinstance(node, sge.Query):
@@ -494,6 +502,7 @@ class Statements:
                 result.schema,
                 tables=result.tables,
             )
+
         if not isinstance(result, Query):
             expression = result.as_table()
             memory = {
@@ -502,6 +511,7 @@ class Statements:
             }
             sql = self._checked(self._compiler.sql(expression), memory)
             return Statement(sql, expression.schema().to_pyarrow(), tables=memory)
+
         values, types = result.bound()
         schemas = {
             name: ibis.Schema.from_pyarrow(own.schema)
@@ -518,6 +528,7 @@ class Statements:
             )
             sql = self._checked(self._compiler.sql(expression), schemas)
             compiled = self._known[key] = sql, expression.schema().to_pyarrow()
+
         return Statement(*compiled, values, result.tables)
 
     def _checked(self, sql: str, own: Collection[str]) -> str:

@@ -181,6 +181,7 @@ class Reference:
             raise ValueError(
                 f"is the ticker of {quoted_list(by_ticker)}; use one of these."
             )
+
         return by_ticker[0]
 
     def owner(self, brand: str) -> str:
@@ -203,11 +204,13 @@ class Reference:
         for symbol in symbols:
             for period in self.calendars[symbol]:
                 by_name.setdefault(period.period_name, []).append(period)
+
         if any(
             len({(period.start, period.end) for period in same}) > 1
             for same in by_name.values()
         ):
             raise ValueError("different fiscal calendars")
+
         return [
             next((period for period in same if not period.is_historical), same[0])
             for same in by_name.values()
@@ -285,6 +288,7 @@ class Cards(NamedTuple):
             column = column.fill_null(
                 source[self.columns["symbol"]] if name == "merchant" else UNKNOWN
             )
+
         return column.cast(self.schema[name])
 
 

@@ -160,9 +160,11 @@ def kill_descendants(process: psutil.Process) -> None:
             for child in new:
                 with suppress(psutil.Error):
                     child.suspend()
+
     for child in descendants:
         with suppress(psutil.NoSuchProcess):
             child.kill()
+
     psutil.wait_procs(descendants, timeout=_MOST_SECONDS)
 
 
@@ -248,6 +250,7 @@ def group_files(pid: int, setup: WorkerSetup) -> list[Path]:
     ):
         with suppress(OSError):
             files.append(_limited_group(controller, pid, limit) / "cgroup.procs")
+
     return files
 
 
@@ -292,10 +295,12 @@ def join(namespaces: Sequence[int], folder: Path) -> None:
         if libc.setns(descriptor, 0):
             raise OSError(ctypes.get_errno(), "the namespaces can't be joined")
         os.close(descriptor)
+
     if namespaces:
         _drop_rights(libc)
         # As after exec, so that it can read its own /proc.
         libc.prctl(_SET_DUMPABLE, 1, 0, 0, 0)
+
     os.chdir(folder)
 
 
@@ -321,10 +326,12 @@ def confine(setup: WorkerSetup, *, is_separate: bool) -> None:
         # This limit is the account's, whose threads are not more than those of all.
         running = Path("/proc/loadavg").read_text().split()[3].partition("/")[2]
         most["NPROC"] = int(running) + setup.processes + _THREADS
+
     for name, limit in most.items():
         kind = getattr(resource, f"RLIMIT_{name}")
         if not 0 <= resource.getrlimit(kind)[1] < limit:  # root may raise a lower one
             resource.setrlimit(kind, (limit, limit))
+
     if sys.platform == "linux":
         libc = _libc()
         if not setup.forks:  # what a fork leaves is its launcher's
@@ -464,6 +471,7 @@ def _have_own_namespaces(
             mount("tmpfs", path, b"tmpfs", 0, "size=4k,mode=555")
         elif path.exists() and not can_confine():
             mount("/dev/null", path, None, _BIND)
+
     if setup.forks:
         _mount_devices(mount, place / "dev")
 
@@ -501,6 +509,7 @@ def _mount_devices(mount: Callable[..., None], folder: Path) -> None:
         own = folder / Path(device).name
         own.touch()
         mount(device, own, None, _BIND)
+
     mount(folder, "/dev", None, _MOVE)
     folder.rmdir()
 
@@ -533,6 +542,7 @@ def _restrict_files(
             )
             libc.syscall(_ADD_RULE, ruleset, 1, rule, 0)
             os.close(place)
+
     if libc.syscall(_RESTRICT_SELF, ruleset, 0):
         raise OSError(ctypes.get_errno(), "Landlock failed")
     os.close(ruleset)
@@ -559,6 +569,7 @@ def _readable(path: Path, hidden: list[Path]) -> dict[Path, int]:
     for inner in path.iterdir():
         if not inner.is_symlink():
             rights |= _readable(inner, hidden)
+
     return rights
 
 
@@ -603,6 +614,7 @@ def _launch(worker: str, *arguments: str) -> None:
             _libc(), setup, Path.cwd(), of_user=bool(os.getuid()), proc=proc
         )
         command.append("separate")
+
     if child := os.fork():
         os.close(forks)
         makes = (
@@ -611,11 +623,13 @@ def _launch(worker: str, *arguments: str) -> None:
             else None
         )
         _supervise(child, socket.socket(fileno=orders), makes)
+
     os.close(orders)
     for group in groups:
         with suppress(OSError):
             os.write(group, str(os.getpid()).encode())
         os.close(group)
+
     # A new program, since one that runs, and what is open, is reached by the mounts of the time when it was opened.
     os.execv(sys.executable, command)  # noqa: S606 - our own module
 
@@ -651,6 +665,7 @@ def _supervise(
                 os.waitpid(helper, 0)
             else:
                 makes(orders, Path(order))
+
     leave(Path.cwd())
 
 
@@ -672,6 +687,7 @@ def _end_fork(pid: int, template: int) -> None:
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
             fork.kill()
+
     for left in psutil.Process().children():
         if left.pid != template:
             kill_descendants(left)
@@ -694,6 +710,7 @@ def _make_namespaces(
         socket.send_fds(orders, [b"made"], made)
     except OSError as error:
         orders.send(str(error).encode())
+
     os._exit(0)
 
 

@@ -65,11 +65,13 @@ def load(
         package = _package(folder)
         for path in _files(folder):
             add(str(path), partial(_in_file, path, package))
+
     for entry in (
         sorted(importlib.metadata.entry_points(group=GROUP)) if entry_points else ()
     ):
         source = f"The entry point {entry.name} = {entry.value!r}"
         add(source, partial(_in_entry_point, entry, source))
+
     # A module may have imported a function that another one publishes.
     unique = {id(function): function for function in functions}
     return [
@@ -90,6 +92,7 @@ def _files(folder: Path) -> list[Path]:
             f"The folder of published functions {folder} cannot be read: {error.strerror}.\n"
             "Create it, or change functions.folders in the configuration."
         ) from None
+
     return [file for file in files if file.suffix in (".py", ".ipynb")]
 
 
@@ -98,6 +101,7 @@ def _in_file(path: Path, package: str) -> list[PublishedFunction]:
         from jupyter_funcs.service.publishing import notebooks
 
         return [notebooks.read(path)]
+
     functions = _functions(
         _imported(partial(importlib.import_module, f"{package}.{path.stem}"), str(path))
     )
@@ -107,6 +111,7 @@ def _in_file(path: Path, package: str) -> list[PublishedFunction]:
             "If it is only imported by other files, start its name with '_'.",
             path,
         )
+
     return functions
 
 
@@ -151,6 +156,7 @@ def _failure(source: str, error: BaseException) -> SetupError:
         reason = str(error).strip().partition("\n")[0]
         if not is_last or error.__cause__:  # otherwise the line is enough
             log.error("%s cannot be imported.", source, exc_info=error)
+
     headline = "" if place.startswith(source) else f"{source} cannot be imported.\n"
     return SetupError(
         f"{headline}{place}: {type(error).__name__}{f': {reason}' if reason else ''}.\n"
@@ -177,6 +183,7 @@ def _package(folder: Path) -> str:
     while name in _siblings.folders:
         number += 1
         name = f"{wanted}_{number}"
+
     module = types.ModuleType(name, f"The functions published from {folder}.")
     module.__path__ = [str(folder.absolute())]
     sys.modules[name] = module
@@ -210,6 +217,7 @@ class _Siblings(MetaPathFinder, Loader):
             raise ImportError(
                 f"{fullname} is in {named}; write 'from . import {fullname}'"
             )
+
         return ModuleSpec(fullname, self, origin=places[0][0]) if places else None
 
     def create_module(self, spec: ModuleSpec) -> None:

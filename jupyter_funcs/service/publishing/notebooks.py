@@ -120,6 +120,7 @@ class NotebookRun:
             shell.run_cell(cell).raise_error()  # type: ignore[no-untyped-call] # IPython's is untyped
             if at == self.parameters_at:
                 shell.push(changed)  # type: ignore[no-untyped-call] # as above
+
         return value_of(shell, self.cells[-1])
 
 
@@ -166,6 +167,7 @@ def _opened(path: Path) -> _Notebook:
         raise SetupError(
             f"{path} is not a valid notebook: {error}.\nCorrect it in Jupyter, and save it again."
         ) from None
+
     metadata = notebook.metadata
     language = metadata.language_info.get("name") or metadata.kernelspec.get(
         "language", "python"
@@ -174,6 +176,7 @@ def _opened(path: Path) -> _Notebook:
         raise SetupError(
             f"{path} is written in {quoted(language)}.\nOnly Python notebooks can be published."
         )
+
     return notebook
 
 
@@ -206,6 +209,7 @@ def _first_text(notebook: _Notebook) -> tuple[str, str]:
             break
         elif line.strip():
             paragraph.append(line.strip())
+
     return heading, " ".join(paragraph)
 
 
@@ -223,6 +227,7 @@ def _code(
         raise SetupError(
             f"{path} has no code after the parameters cell.\nEnd the notebook with a cell whose value is the result."
         )
+
     check_last_cell(cells[last], f"{path}, cell {last + 1}")
     return tuple(text for at, text in cells.items() if at <= last), [*cells].index(
         parameters_at
@@ -240,6 +245,7 @@ def read_parameters(
         raise SetupError(
             f"{place}, line {error.lineno}: {error.msg}.\nThe parameters cell may only have assignments and imports."
         ) from None
+
     comments = _comments(source)
     parameters = []
     annotations = {}
@@ -261,6 +267,7 @@ def read_parameters(
             name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
         )
         parameters.append(read_parameter(f"{at}: {name}", declared, help_))
+
     return tuple(parameters), all_rules(place, annotations)
 
 
@@ -274,6 +281,7 @@ def _assignment(
             return name, annotation, value
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             return name, None, value
+
     raise SetupError(
         f"{at}: {quoted(ast.unparse(statement))} does not define a parameter.\n"
         "Write one assignment per parameter, such as days: int = 7. Move other code to the next cell."
@@ -348,6 +356,7 @@ def _evaluated(node: ast.expr) -> Any:  # noqa: PLR0911 - one per kind of node
             return [_evaluated(item) for item in items]
         case ast.Tuple(elts=items):
             return tuple(_evaluated(item) for item in items)
+
     return ast.literal_eval(node)
 
 
@@ -365,6 +374,7 @@ def check_last_cell(source: str, place: str) -> None:
         raise SetupError(
             f"{place} starts with {quoted(magic)}, which hides its value.\n{_ADVICE}"
         )
+
     # Magics and ! become Python.
     python = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call] # IPython's is untyped
     try:
@@ -373,6 +383,7 @@ def check_last_cell(source: str, place: str) -> None:
         raise SetupError(
             f"{place}, line {error.lineno}: {error.msg}.\nFix the cell."
         ) from None
+
     match last:
         case ast.Expr(
             value=ast.Call(func=ast.Name(id="print" | "display"))
@@ -380,6 +391,7 @@ def check_last_cell(source: str, place: str) -> None:
             pass
         case ast.Expr():
             return
+
     raise SetupError(
         f"{place} ends with {quoted(ast.unparse(last).splitlines()[0])}, not with a value.\n{_ADVICE}"
     )

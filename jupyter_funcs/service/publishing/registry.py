@@ -113,6 +113,7 @@ class PublishedFunction:
             # The valid items of a list, for the rules.
             if not wrong or (parameter.many and value):
                 values[parameter.name] = value
+
         errors |= self._unknown(args)
         sent = frozenset(
             parameter.name
@@ -125,6 +126,7 @@ class PublishedFunction:
         for rule in self.rules:
             for key, texts in rule(values, sent, reference).items():
                 errors.setdefault(key, []).extend(texts)
+
         if errors:
             raise ArgumentsError(errors)
         return values
@@ -212,6 +214,7 @@ def function(  # noqa: PLR0913 - each is a fact of its own
             rules=rules,
             read_only=read_only,
         )
+
     own_name = name_of(python)
     if name is None:
         name = title(own_name)
@@ -224,6 +227,7 @@ def function(  # noqa: PLR0913 - each is a fact of its own
         raise SetupError(
             f"Not a function: {quoted(python)}. Publish one with def: {error}."
         ) from None
+
     takes_call = bool(parameters) and _is_call(parameters[0])
     about = documented(python)
     parameters_read = []
@@ -240,6 +244,7 @@ def function(  # noqa: PLR0913 - each is a fact of its own
         annotations[parameter.name] = typed.annotation
         _, help_ = about.params.get(parameter.name, ("", ""))
         parameters_read.append(read_parameter(f"{place}: {own_name}", typed, help_))
+
     return PublishedFunction(
         name=name,
         description=" ".join(about.text.split()),
@@ -289,6 +294,7 @@ def all_rules(
                 f"{place} has no parameter {quoted(name)}.{suggestion(name, annotations)}\n"
                 "Fix the name in AtLeastOne."
             )
+
     return rules
 
 
@@ -325,6 +331,7 @@ class Registry:
                 other := self._by_name.setdefault(published.name, published)
             ) is not published:
                 raise same_name(other, published)
+
         self._author = author
         self._authors = _numbered(
             [author, *(published.author for published in functions)]

@@ -80,6 +80,7 @@ def encoded(
         with contextlib.suppress(ResultError):  # JSON may support what Arrow doesn't
             table = arrow(result, call)
             return ReplyContent(ARROW, stream(table), table.num_rows)
+
     # As JSON text: a list of records, or a scalar.
     if not call or not needs_engine(result):
         records = _rows_of(tabular(result))
@@ -87,6 +88,7 @@ def encoded(
         records = call.fetch_either(result)
     else:
         records = call.fetch(result)
+
     if hasattr(records, "num_rows"):
         return ReplyContent(ARROW, stream(records), records.num_rows)
     text, lost = _encoded(records)
@@ -121,6 +123,7 @@ def read_stream(content: bytes) -> pa.Table:
             or (message.type != "schema" and is_compressed(head))
         ):
             raise pa.ArrowInvalid("Only plain tables are read.")
+
     table = pa.ipc.open_stream(content).read_all()
     table.validate(full=True)  # otherwise DuckDB would read the service's own memory
     return table
@@ -142,6 +145,7 @@ def arrow(result: Any, call: Call | None = None) -> pa.Table:
             raise ResultError(
                 f"The result can't be converted to Arrow: {error.args[-1]}."
             ) from error
+
     records = _records(_rows_of(table))
     columns = {}
     for name in dict.fromkeys(name for record in records for name in record):
@@ -153,6 +157,7 @@ def arrow(result: Any, call: Call | None = None) -> pa.Table:
             raise ResultError(
                 f"Column {quoted(name)} has no single Arrow type: {error}."
             ) from error
+
     return pa.table(columns)
 
 
@@ -172,6 +177,7 @@ def _rows_of(result: Any) -> Any:
             names = result.column_names
             _refuse_repeated(names)
         return _rows({name: values_of(result[name]) for name in names})
+
     if isinstance(result, Mapping):
         return _rows_of_mapping(dict(result))
     if isinstance(result, list):
@@ -193,11 +199,13 @@ def _rows_of_mapping(result: dict[Any, Any]) -> list[dict[Any, Any]]:
         if (column := _column(values)) is None:
             return [result]
         columns[str(name)] = column
+
     if len({len(column) for column in columns.values()}) > 1:
         lengths = ", ".join(
             f"{quoted(name)} has {len(column)}" for name, column in columns.items()
         )
         raise ResultError(f"The columns have different lengths: {lengths}.")
+
     return _rows(columns)
 
 
@@ -252,6 +260,7 @@ def _flat(frame: pd.DataFrame) -> pd.DataFrame:
                 f"The index and a column are both named {quoted(taken[0])}. Rename one of them."
             )
         frame = frame.reset_index()
+
     texts = [*map(_column_name, list[Any](frame.columns))]
     _refuse_repeated(texts)
     return pd.DataFrame(
@@ -302,6 +311,7 @@ def _encoded(records: Any) -> tuple[bytes, int]:
             check_bytes(len(text))
     except (TypeError, ValueError, RecursionError) as error:
         raise _encoding_error(records, error) from error
+
     return bytes(b"[" + text[1:] + b"]"), lost
 
 
@@ -344,6 +354,7 @@ def _encoding_error(records: Any, error: Exception) -> ResultError:
                 return ResultError(
                     f"Column {quoted(name)} has {what} in row {number}, which can't be written as JSON."
                 )
+
     return ResultError(f"The result can't be written as JSON: {error}.")
 
 

@@ -65,6 +65,7 @@ def _lines(
     if cause:
         yield from _lines(cause, hidden, seen)
         yield "which led to:"
+
     yield from map(str.rstrip, traceback.format_tb(error.__traceback__))
     kind = type(error).__qualname__
     if hidden is None:
@@ -74,6 +75,7 @@ def _lines(
         for line in "\n".join(getattr(error, "__notes__", ())).splitlines():
             text = line.lstrip()
             yield line[: len(line) - len(text)] + _redacted(text, hidden)
+
     if isinstance(error, BaseExceptionGroup):
         for part in error.exceptions:
             yield "of which one is:"
@@ -109,6 +111,7 @@ def _redacted(message: str, texts: set[str]) -> str:
             ):
                 hidden[at:end] = b"\1" * len(text)
             at = folded.find(text, at + 1)
+
     runs = itertools.groupby(range(len(message)), hidden.__getitem__)
     shown = (
         _REDACTED if is_hidden else "".join(message[at] for at in places)

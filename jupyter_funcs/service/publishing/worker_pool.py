@@ -184,13 +184,16 @@ class Worker:
                 "ended",
                 "The process that loads published functions ended. Its output is in the log.",
             )
+
         if source and deadline.cancelled:
             reason = f"takes more than {deadline.seconds:g} seconds to import."
             raise UnfinishedImportError(source, reason, is_slow=True)
+
         if source and (self.excess or reply.kind == "ended"):
             raise UnfinishedImportError(
                 source, f"can't be imported. {self.excess or reply.text}"
             )
+
         if reply.kind == "functions":
             return reply
         if reply.trace:
@@ -232,11 +235,13 @@ class Worker:
             reply = replies.decode(content)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise EOFError from None
+
         if (
             len(content) - len(reply.content) - sum(map(len, reply.tables.values()))
             > _MOST_FACTS
         ):
             raise EOFError
+
         return reply
 
     async def run(
@@ -261,6 +266,7 @@ class Worker:
             raise WorkerError(
                 self.excess or "The process that ran it ended before its result."
             ) from None
+
         return reply
 
     @asynccontextmanager
@@ -287,6 +293,7 @@ class Worker:
             if now - checked_at > _CHECK_SECONDS:
                 self.excess = await asyncio.to_thread(self._excess)
                 checked_at = time.monotonic()
+
         await self.kill(self.pid)
 
     def _excess(self) -> str:
@@ -302,6 +309,7 @@ class Worker:
             return ""
         except (OSError, RecursionError):
             return "It was ended because its folders can't be read."
+
         for used, limit, of in (
             (memory, self.setup.memory, "memory"),
             (disk, self.setup.disk, "disk space"),
@@ -310,6 +318,7 @@ class Worker:
                 return (
                     f"It was ended because it used more than {limit:,} bytes of {of}."
                 )
+
         return ""
 
     def _disk(self, processes: Sequence[psutil.Process]) -> int:
@@ -323,6 +332,7 @@ class Worker:
                     disk += (
                         os.lstat(f"{folder}/{name}").st_blocks * 512 + BYTES_AN_ENTRY
                     )
+
         return disk + sum(nameless.values())
 
     async def end(self) -> None:
@@ -374,11 +384,13 @@ class Template(Worker):
             pid, _ = await self._ask(
                 1, str(folder), theirs.fileno(), write, *namespaces
             )
+
         if not pid.isdigit():
             raise OSError(pid)
         for file in group_files(int(pid), setup):
             with suppress(OSError):
                 file.write_text(pid)
+
         worker = Worker(
             setup, folder, int(pid), replies, orders, printed, self._kill_fork
         )
@@ -389,6 +401,7 @@ class Template(Worker):
             raise OSError(
                 "A fork of the process that has loaded published functions ended."
             ) from None
+
         return worker
 
     async def _kill_fork(self, pid: int) -> None:
@@ -426,6 +439,7 @@ class Template(Worker):
             if not answer:
                 connection.close()
                 raise EOFError
+
         return answer.decode(), received
 
 
@@ -463,6 +477,7 @@ def _memory(processes: Sequence[psutil.Process], limit: int) -> int:
     for process in processes:
         with suppress(psutil.Error):
             memory += process.memory_info().rss
+
     if memory <= limit:
         return memory
     memory = 0
@@ -471,6 +486,7 @@ def _memory(processes: Sequence[psutil.Process], limit: int) -> int:
             info = process.memory_full_info()
             # Also its part of what it shares with others.
             memory += getattr(info, "pss", info.uss)
+
     return memory
 
 
@@ -548,6 +564,7 @@ class Workers:
                 self._setup = replace(
                     self._setup, skipped=(*self._setup.skipped, error.source)
                 )
+
         if isinstance(worker, Template):
             if await self._can_fork(worker, reply):
                 self._template = worker
@@ -557,6 +574,7 @@ class Workers:
                 return await self._load()
         else:
             self._idle.append(worker)
+
         # A file that breaks later concerns its own functions only.
         self._setup = replace(self._setup, keeps_going=True)
         return reply
@@ -570,11 +588,13 @@ class Workers:
                 reply.leaves,
             )
             return False
+
         try:
             self._idle.append(await self._forked(template))
         except OSError as error:
             log.warning("Processes of users import all files themselves: %s.", error)
             return False
+
         return True
 
     async def run(
@@ -596,6 +616,7 @@ class Workers:
                 self._put(worker)
             else:
                 await self._end(worker)
+
         if call.cancelled:
             raise CallCancelledError
         match reply.kind:
@@ -612,6 +633,7 @@ class Workers:
                 raise ArgumentsError(reply.errors)
             case "too large":
                 raise MemoryLimitError(reply.text)
+
         raise WorkerError(reply.text, reply.trace)
 
     async def encoded(
@@ -648,6 +670,7 @@ class Workers:
         if reply.is_remote and isinstance(engine, RemoteEngine):
             card_spend, _ = await self._in_thread(engine.card_spend)
             order = replace(order, dialect=engine.dialect, card_spend=card_spend)
+
         if engine not in self._queries:
             data = await self._in_thread(engine.data, call.check_cancelled)
             # No more than the engine has, if that is little.
@@ -665,6 +688,7 @@ class Workers:
 
             # Another run may have been quicker.
             self._queries.setdefault(engine, Workers(setup))
+
         return await self._queries[engine].run(order, call, 0)
 
     def close(self) -> None:

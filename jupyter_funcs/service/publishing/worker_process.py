@@ -213,6 +213,7 @@ class WorkerCall:
             confine(
                 replace(self._setup, forks=False), is_separate="separate" in sys.argv
             )
+
         threading.Thread(
             target=self._listen, args=(self._sent, Path.cwd()), daemon=True
         ).start()
@@ -261,6 +262,7 @@ class WorkerCall:
             orders.send(str(pid).encode())
             for descriptor in descriptors:
                 os.close(descriptor)
+
         orders.close()
         self._become(Path(os.fsdecode(folder)), *descriptors)
 
@@ -279,6 +281,7 @@ class WorkerCall:
         with socket.socket(fileno=connection) as connected:
             self._sent = connected.makefile("rb")
             self._replies = connected.makefile("wb")
+
         os.environ.update(dict.fromkeys(OWN_FOLDERS, str(folder)))
         tempfile.tempdir = None
         join(namespaces, folder)
@@ -340,6 +343,7 @@ class WorkerCall:
                 text="\n".join(self._problems)
                 or f"{order.function} is no longer published.",
             )
+
         try:
             values = function.read(order.args, self.reference, typed=order.typed)
             result = function.result(self, values)
@@ -388,12 +392,14 @@ class WorkerCall:
         if is_remote:
             getattr(ibis, str(self._dialect))  # sets its options, which compiling needs
             table = portable(table, self.reference)
+
         memory = table.op().find(ops.InMemoryTable)
         if is_remote and memory:
             raise results.ResultError(
                 f"The engine of card spend takes tables in memory of at most {MOST_LITERAL_ROWS} rows. Filter or group "
                 "yours first, or fetch the card spend with call.fetch(…) and join the two in Python."
             )
+
         return WorkerReply(
             kind,
             text=str(ibis.to_sql(table, self._dialect, pretty=False))

@@ -70,6 +70,7 @@ def add_admin(commands: _SubParsersAction[Any]) -> None:
                 parser.add_argument(argument, **_ARGUMENTS[argument])
             add_config(parser, SUPPRESS)  # keeps a --config that precedes the action
             parser.set_defaults(command=partial(_act, name, action))
+
     audit = groups.add_parser(
         "audit", help="who did what, when, from where and with which outcome"
     )
@@ -175,6 +176,7 @@ def _audit(options: Namespace) -> None:
             record._asdict()
             for record in service.grants.audit.find(*filters, limit=limit)
         ]
+
     if options.format == "json":
         print(json.dumps(records, indent=2))
     elif options.format == "csv":
@@ -201,6 +203,7 @@ def _act(about: str, action: Action, options: Namespace) -> None:
     if isinstance(result, str):
         print(_with_config(result, options.config))
         return
+
     records = [_shown(record) for record in result]
     if options.json:
         print(json.dumps(records, indent=2))
@@ -224,6 +227,7 @@ def _service(config: Path | None) -> Iterator[Service]:
         from jupyter_funcs.service.builtin import demo
 
         seed = demo.add_accounts
+
     folder = state_folder.folder(state, demo=not config)
     grants = state_folder.open_grants(folder, seed)
     try:
@@ -367,11 +371,13 @@ def _organisation(service: Service, options: Namespace) -> tuple[str, str]:
         name = service.organisation
         if len(organisations) == 1:
             [name] = organisations
+
     if name is None:
         which = "There is no organisation yet."
         if organisations:
             which = f"There are several organisations: {quoted_list(organisations)}."
         raise SetupError(f"{which}\nName one with --organisation NAME.")
+
     if folded(name) in map(folded, organisations):
         return name, ""
     new = f"{quoted(name)} is a new organisation"
@@ -398,6 +404,7 @@ def _users_of(service: Service, asset: Asset) -> str:
         return (
             f"Only {quoted_list(users)} may run the functions of {quoted(asset.name)}."
         )
+
     to_grant = f"jupyter funcs admin grants add USER {shlex.quote(asset.name)}"
     return f"Nobody may run the functions of {quoted(asset.name)} yet: {to_grant}"
 
@@ -415,6 +422,7 @@ def _typed_password() -> str:
                 f"The password on the standard input is not in {sys.stdin.encoding}; nothing has changed."
             )
         return typed
+
     try:
         password = getpass.getpass(
             f"New password (at least {passwords.SHORTEST} characters): "
@@ -422,6 +430,7 @@ def _typed_password() -> str:
         again = getpass.getpass("Repeat the password: ")
     except EOFError:
         raise SetupError("No password was entered; nothing has changed.") from None
+
     if again != password:
         raise SetupError("The two passwords differ; nothing has changed.")
     return password

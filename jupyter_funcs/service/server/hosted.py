@@ -228,6 +228,7 @@ class LiveService:
         except Exception as error:  # noqa: BLE001 - the next change may fix it, whatever it is
             log.error("%s\nThe functions from before are still served.", error)  # noqa: TRY400 - one line
             return
+
         log.info("Reloaded: serving %s.", self.service.about)
         after = self.service.settings
         if before.server.model_dump(include=_FIXED) != after.server.model_dump(
@@ -250,11 +251,13 @@ class LiveService:
                 paths += [
                     Path(folder, name) for name in names if not name.startswith(".")
                 ]
+
         files = set()
         for path in paths:
             with suppress(OSError):  # it was removed
                 file = path.stat()
                 files.add((path, file.st_mtime_ns, file.st_size, file.st_ino))
+
         return files
 
 
@@ -313,6 +316,7 @@ def _built_in(
 
         reference, cards = team_data.load(settings, settings.data)
         built_in = card_functions.published(reference, asset=asset)
+
     engine = connect_engine(
         settings.engine,
         reference,

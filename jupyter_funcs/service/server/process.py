@@ -80,6 +80,7 @@ class Listener(socket.socket):
         if self.most_of_one is not None and same >= self.most_of_one:
             connection.close()
             raise ConnectionAbortedError
+
         return connection, address
 
 
@@ -113,6 +114,7 @@ class Siblings:
         for number in range(self._count):
             if sibling := self._start(number, is_replacement=False):
                 return sibling
+
         while self._numbers:
             process, ended = os.wait()
             number = self._numbers.pop(process)
@@ -130,6 +132,7 @@ class Siblings:
                 sibling := self._start(number, is_replacement=True)
             ):
                 return sibling
+
         raise SystemExit(status)
 
     def _start(self, number: int, *, is_replacement: bool) -> Sibling | None:
@@ -145,12 +148,14 @@ class Siblings:
             os.setpgid(0, 0)  # Ctrl-C reaches the parent, which tells the others
             for name in _SIGNALS:
                 signal.signal(name, signal.SIG_DFL)
+
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         if not process:
             os.close(started)
             os.close(self._until_end)
             announces = number == self._count - 1 and not is_replacement
             return Sibling(number, announces, self._alive, is_ready)
+
         os.close(is_ready)
         if not os.read(started, 1) and not is_replacement:
             self._end()
@@ -204,10 +209,12 @@ def bind(
         listener.most_of_one = most_of_one
         port = listener.getsockname()[1]
         listeners.append(listener)
+
     if not listeners:
         raise SetupError(
             f"This machine has no address {quoted(host)}: {unavailable}.\nChoose another with --host."
         )
+
     return listeners
 
 
@@ -238,6 +245,7 @@ def _addresses(host: str, port: int) -> list[Any]:
             f"{quoted(host)} is not an address or a host name that resolves.\n"
             "Choose another with --host; 127.0.0.1 is for this machine only."
         ) from None
+
     return list(dict.fromkeys(addresses))
 
 
@@ -290,6 +298,7 @@ class _Line(_JSONLine):
             facts = {
                 name: value for name, value in facts.items() if name not in _OF_REQUESTS
             }
+
         words = [f"{name}={_shown(value)}" for name, value in facts.items()]
         if not logger.startswith("jupyter_funcs.service."):
             words.insert(0, f"[{logger}]")
@@ -351,6 +360,7 @@ class GracefulServer(uvicorn.Server):
             raise SetupError(
                 f"Can't listen on the port: {error.strerror}.\nChoose another with --port."
             ) from None
+
         self._runs.start()
         if self._sibling is None or self._sibling.announces:
             self._ready()
@@ -373,6 +383,7 @@ class GracefulServer(uvicorn.Server):
             waiting = (
                 f"waiting up to {self._stop_seconds:g} s for {plural(count, 'run')}"
             )
+
         log.info("Stopping: %s.", waiting)
         stop = asyncio.get_running_loop().call_later(self._stop_seconds, self._end_runs)
         kept = self._runs.release()  # runs that no connection waits for
@@ -482,6 +493,7 @@ class HttpConnection(H11Protocol):
             self._stall = self.loop.call_later(
                 self.stall_seconds, self._end_if_stalled, left
             )
+
         if left and left == unread:
             log.info(
                 "A caller didn't read its reply for %s s; its connection was closed.",

@@ -111,6 +111,7 @@ def _serve(options: argparse.Namespace) -> None:
         raise SetupError(
             "The demo has no files that change.\nUse --reload with --config FILE."
         )
+
     server = load().server
     _refuse_plain_http(server)
     with contextlib.ExitStack() as opened:
@@ -144,6 +145,7 @@ def _serve(options: argparse.Namespace) -> None:
                 "%s function(s) that ignore cancellation end with the process.",
                 live.busy_threads,
             )
+
     if live.busy_threads:
         # The interpreter would wait for their threads for ever.
         logging.shutdown()
@@ -169,6 +171,7 @@ def _refuse_plain_http(server: Server) -> None:
         raise SetupError(
             "TLS needs a certificate and its key.\nUse --tls-certificate FILE and --tls-key FILE together."
         )
+
     if server.tls_certificate and server.tls_key:
         process.check_certificate(server.tls_certificate, server.tls_key)
     elif process.is_public(server.host) and not server.behind_proxy:
@@ -196,6 +199,7 @@ def _address(server: Server, port: int) -> str:
     if server.tls_certificate:
         scheme = "https"
         name = next(iter(server.allowed_hosts), name)
+
     if name in _EVERY_ADDRESS or name == "*":
         name = "localhost"
     if ":" in name:

@@ -157,6 +157,7 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
                 expose_headers=_EXPOSED_HEADERS.split(),
             )
         )
+
     handlers: dict[Any, Any] = {
         405: _not_allowed,
         RequestError: _refused,
@@ -289,6 +290,7 @@ class _Service:
         if run.version is not None and (cached := self._replies.get(run)):
             note(scope, function=wanted.function)
             return _success(scope, cached)
+
         call = self.engine.call()
         function: Any = self.registry.get(wanted.function, run.assets)
         if function and function.workers:
@@ -301,6 +303,7 @@ class _Service:
             work = Work(call, lambda: background.start(awaited()), waits=True)
         else:
             work = Work(call, functools.partial(self._reply, scope, call, run, begin))
+
         reply: Response = await self.runs.perform(user.id, work, left, scope["facts"])
         return reply
 
@@ -312,6 +315,7 @@ class _Service:
             raise RequestError(
                 400, "email or password is missing or not text. Send both."
             )
+
         # Only the name of an account: people type passwords into the field for the name.
         note(request.scope, action="login", user=self.grants.name_of(email))
         address = self.hosts.caller(request.headers, request.client)
@@ -346,6 +350,7 @@ class _Service:
             except Exception as error:  # noqa: BLE001 - an engine may raise anything
                 log.warning("%s\n%s", problem, reason(error))
                 return problem
+
         return ""
 
     def user(self, request: Request) -> User:
@@ -373,6 +378,7 @@ class _Service:
             function = self.registry.find(wanted.function, run.assets)
         except LookupError as error:
             return failure(404, str(error.args[0]))
+
         note(scope, function=function.name)
         values: JsonObject = {}
         try:
@@ -382,6 +388,7 @@ class _Service:
             return _failed(
                 scope, function.name, error, [*args.values(), *values.values()]
             )
+
         if function.depends_on_data_only:
             self._replies.add(run, reply)
         return _success(scope, reply)
@@ -403,6 +410,7 @@ async def _awaited(
         reply = await body(args)
     except Exception as error:  # noqa: BLE001 - an engine may raise anything
         return _failed(scope, name, error, [*args.values()])
+
     return _success(scope, reply)
 
 
@@ -420,6 +428,7 @@ def _failed(
             return failure(
                 500, f"{name} needs more memory than the service allows. Ask for less."
             )
+
     log.error("%s failed.\n%s", name, redacted_trace(error, arguments))
     note(scope, failed=True)
     line = (

@@ -48,6 +48,7 @@ class Hosts(NamedTuple):
             ]
             if hops:
                 callers.add(self._nearest(map(node, reversed(hops)), peer))
+
         # With two answers, one of the headers is what the caller wrote and the proxy passed on.
         return callers.pop() if len(callers) == 1 else peer
 
@@ -73,9 +74,11 @@ class Hosts(NamedTuple):
                 f"This service is not called {quoted(', '.join(hosts))}. Use its own address; "
                 "its operator can add names to allowed_hosts."
             )
+
         for origin in origins:
             if not self._may_call(origin, host):
                 return f"Pages of {quoted(origin)} may not call this service. Its operator can set allowed_origins."
+
         return None
 
     def _is_own(self, host: str) -> bool:

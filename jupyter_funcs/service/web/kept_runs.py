@@ -198,6 +198,7 @@ class KeptRuns:
                     live.task.cancel()  # it waits for the next process
                 elif live.task:
                     running.append(live.task)
+
         return running
 
     async def answer(
@@ -215,12 +216,14 @@ class KeptRuns:
                 _Live(user, preference.key, wanted, self._address(request))
             )
             live.facts["request_id"] = request.scope["facts"]["request_id"]
+
         assert live.task
         left = asyncio.ensure_future(gone(request))
         try:
             await self._wait(live, (live.task, left), preference.wait)
         finally:
             left.cancel()
+
         facts = request.scope["facts"]
         if live.number is not None:
             facts.pop("action", None)  # it is recorded when it ends
@@ -232,6 +235,7 @@ class KeptRuns:
                     "Funcs-Warning", f"The run wasn't kept: {_UNWRITABLE}"
                 )
             return reply
+
         if left.done() and not left.cancelled():
             raise ClientDisconnect
         return await self._accepted(*key)
@@ -271,6 +275,7 @@ class KeptRuns:
                 400,
                 "key is missing or not valid. Send 8 to 64 letters, digits, '-' and '_'.",
             )
+
         live = _Live(user, key, wanted, self._address(request))
         note(request.scope, function=wanted.function)
         if not await self._found(user.id, key):
@@ -286,6 +291,7 @@ class KeptRuns:
                 )
             if live.number is not None:
                 self._started(live)
+
         return await self._accepted(user.id, key)
 
     async def _list(self, request: Request) -> Response:
@@ -303,12 +309,14 @@ class KeptRuns:
             except (ValueError, OverflowError):
                 text = "since is not a time. Send one such as 2025-03-04T12:00:00Z."
                 raise RequestError(400, text) from None
+
         runs = []
         if "key" not in query:
             runs = await asyncio.to_thread(self._records.of_user, user.id, state, since)
         # Also one that has no row yet.
         elif run := await self._found(user.id, query["key"]):
             runs = [run] if state in (None, run.state) and run.made >= since else []
+
         return JSONResponse({"runs": [self._description(run) for run in runs]})
 
     async def _look(self, request: Request) -> Response:
@@ -394,11 +402,13 @@ class KeptRuns:
         if spare := self._held.get((run.user, run.id)):
             spare[1].headers.update(mark)
             return spare[1]
+
         if not run.has_ended:
             return failure(409, f"The run is still {run.state}.", mark)
         if run.size is None or run.status is None:
             text = run.note or f"The run was {run.state}: it has no result."
             return failure(410, text, mark)
+
         headers = mark | ({"Funcs-Warning": run.warning} if run.warning else {})
         path = self._records.path(run.number)
         fetched = BackgroundTask(self._records.note_fetched, run)
@@ -408,6 +418,7 @@ class KeptRuns:
                 lambda: encoded(read_stream(path.read_bytes()))
             )
             return Response(reply.content, run.status, headers, JSON, fetched)
+
         return FileResponse(path, run.status, headers, run.media_type, fetched)
 
     @staticmethod
@@ -529,11 +540,13 @@ class KeptRuns:
         if live.number is None:
             self._hold(live, state, about, reply, None)
             return
+
         try:
             text = self._records.end(live.number, state, about, content)
         except SetupError as error:
             log.warning("A kept run has ended, and can't be noted: %s", error)
             text = f"Its result isn't kept: {_UNWRITABLE}"
+
         if text:
             self._hold(live, state, about, reply, text)
         self._service.grants.audit.record(

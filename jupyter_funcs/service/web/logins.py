@@ -77,6 +77,7 @@ class Logins:
             raise RequestError(
                 503, "Too many logins at once. Try again in 5 s.", {"Retry-After": "5"}
             )
+
         self._waiting[origin] += 1
         try:
             if not self._windows.test(self._of_account, account):
@@ -88,6 +89,7 @@ class Logins:
         finally:
             self._waiting[origin] -= 1
             self._waiting = +self._waiting  # drops networks without logins
+
         expires = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))[
             "exp"
         ]  # just issued here

@@ -91,6 +91,7 @@ class Requests:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+
         began = time.perf_counter()
         headers = Headers(scope=scope)
         sent = headers.get("x-request-id", "")
@@ -110,6 +111,7 @@ class Requests:
                 message["headers"] = [*message["headers"], *own]
             elif message["type"] == "http.response.body":
                 size += len(message.get("body", b""))
+
             await send(message)
 
         context = request_id.set(identifier)
@@ -167,6 +169,7 @@ class Requests:
             action, user, network(address)
         ):
             return
+
         target = sent or facts.get("function")
         detail = None if status == 200 else str(status)
         self.audit.record(
@@ -214,6 +217,7 @@ async def read_object(
     except TimeoutError:
         text = f"The request body did not arrive within {seconds:g} seconds. Send it again."
         raise RequestError(408, text, {"Connection": "close"}) from None
+
     if may_be_empty and not body:
         return {}
     content_type = request.headers.get("content-type", "")
@@ -221,6 +225,7 @@ async def read_object(
         raise RequestError(
             415, f"The content type is {quoted(content_type)}. Send '{JSON}'."
         )
+
     # Not on the event loop, which a large body would hold up.
     if len(body) > _LARGE_BODY:
         return await asyncio.to_thread(_parsed, body)
@@ -245,10 +250,12 @@ class WantedRun(NamedTuple):
                 400,
                 "FunctionName is missing or not text. Send the name of a function, as listed.",
             )
+
         if not isinstance(args, dict | None):
             raise RequestError(
                 400, "Args is not an object. Send the arguments by name."
             )
+
         form = reply_form(request.headers.get("accept", ""))
         typed = request.headers.get("funcs-args", "").strip().casefold() == "json"
         return cls(name, msgspec.json.encode(args or {}), form, typed)
@@ -260,6 +267,7 @@ def _parsed(body: bytes) -> JsonObject:
             400,
             f"The request body is nested too deeply, or has over {_MOST_BRACKETS:,} brackets.",
         )
+
     try:
         # Of two equal keys one wins silently, and another parser may take the other.
         _REFUSING.decode(body.decode())
@@ -273,10 +281,12 @@ def _parsed(body: bytes) -> JsonObject:
         raise RequestError(
             400, f"The request body is not JSON: {error}. Send a JSON object."
         ) from None
+
     if not isinstance(document, dict):
         raise RequestError(
             400, "The request body is JSON, but not an object. Send a JSON object."
         )
+
     return document
 
 

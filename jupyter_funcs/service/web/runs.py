@@ -230,6 +230,7 @@ class Runs:
         with self._lock:
             self._check_limits(user)
             self._by_user[user] += 1
+
         running.add_done_callback(functools.partial(self._leave, user, places))
         places.ask(user, start)
         return running
