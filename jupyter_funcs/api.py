@@ -143,14 +143,11 @@ def _connected(
 
     if problem := config_problem():
         warn(f"{problem}: using the demo, with synthetic data.")
-    return Session(
-        Connection(
-            "demo", "http://localhost", Constant(Secret(demo.token)), synthetic=True
-        ),
-        httpx.ASGITransport(demo.app, raise_app_exceptions=False)
-        if transport is None
-        else transport,
-    )
+    if transport is None:
+        transport = httpx.ASGITransport(demo.app, raise_app_exceptions=False)
+    token = Constant(Secret(demo.token))
+    connection = Connection("demo", "http://localhost", token, synthetic=True)
+    return Session(connection, transport)
 
 
 class RemoteFunction(RemoteCall):

@@ -274,6 +274,7 @@ def _day(text: str) -> tuple[int, int, int]:
         low, high = sorted([int(parts[1]), int(parts[2])])
         if low == high or high > 12:  # 31/12/2024 or 12/31/2024, but not 3/4/2024
             return int(parts[3]), low, high
+
     return 0, 0, 0
 
 

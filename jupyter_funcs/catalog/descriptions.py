@@ -338,6 +338,7 @@ def _flag(text: str) -> Words:
         if (flag[2] or "t").islower():
             return "true", "false"
         return "True", "False"
+
     return ()
 
 

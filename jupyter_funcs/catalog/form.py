@@ -232,6 +232,7 @@ class Form:
             and (part := part_named(self.fields, name))
         ):
             entry = self.held(part)
+
         return _has_value(entry)
 
     def __contains__(self, name: object) -> bool:
@@ -366,6 +367,7 @@ class Form:
             nested[field.root] = with_part(
                 nested.get(field.root), field.inside, nested.pop(name)
             )
+
         return nested
 
     @property
@@ -627,9 +629,9 @@ def with_json(form: Form, values: Values) -> JsonObject:
         if isinstance(value, JsonList):
             with suppress(ArgumentError):  # an unknown name, which the function refuses
                 field = form.field(name)
-                typed[name] = (
-                    value.typed if Kind.JSON in {field.kind, field.item} else value
-                )
+                typed[name] = value
+                if Kind.JSON in {field.kind, field.item}:
+                    typed[name] = value.typed
 
     return typed
 

@@ -502,6 +502,7 @@ class ReplySchemas(Once):
             if only(dict, part).keys() != {"$ref"}:
                 break
             part = referred(part["$ref"], self._root)
+
         if not isinstance(part, dict) or not levels:
             return {}, 1
         return self.once(levels, part, partial(self._read, levels))
@@ -623,6 +624,7 @@ def _accepts(schema: Values, value: Any, level: int = 0) -> bool:
         isinstance(text, str) for text in schema.get("enum", ())
     ):
         raise LookupError
+
     checks = {keyword: _CHECKS[keyword] for keyword in schema.keys() - _DESCRIBING}
     return all(
         check(schema[keyword], value, level + 1) for keyword, check in checks.items()

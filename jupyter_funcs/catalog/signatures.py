@@ -77,11 +77,10 @@ def _annotation(field: Field) -> Any:
         literal: Any = Literal[options]
         if kind is Kind.DATE:
             value = dt.date
-        value = (
-            literal
-            if field.is_declared("options") and kind is not Kind.DATE
-            else literal | value
-        )
+        if field.is_declared("options") and kind is not Kind.DATE:
+            value = literal
+        else:
+            value = literal | value
 
     if not field.is_declared() and kind is not Kind.DATE:
         value |= str

@@ -233,6 +233,7 @@ def parts_in(field: Field, entry: Any) -> Iterator[tuple[Field, Any]]:
         inner = ((field.row(at), row) for at, row in enumerate(only(list, entry)))
     elif isinstance(entry, dict):
         inner = ((part, entry.get(part.steps[-1], UNSET)) for part in field.fields)
+
     for part, value in inner:
         yield from parts_in(part, value)
 
@@ -274,6 +275,7 @@ def opened(field: Field, value: Any) -> Any:
         if isinstance(parsed, dict | list):
             return parsed
         return value
+
     return _record(value)
 
 
@@ -868,6 +870,7 @@ def _as_yes_no(field: Field, value: Any) -> str:
                 (by_word[word] for word in words if word in by_word),
                 words[0].capitalize(),
             )
+
     return text
 
 

@@ -265,11 +265,11 @@ def _session(options: argparse.Namespace) -> Session:
 
 def demo(options: argparse.Namespace) -> None:
     """Open JupyterLab on a copy of the notebooks, which leaves the originals unchanged."""
-    folder = (
-        Path(tempfile.mkdtemp(prefix="jupyter-funcs-"))
-        if options.dir is None
-        else options.dir.expanduser()
-    )
+    if options.dir is None:
+        folder = Path(tempfile.mkdtemp(prefix="jupyter-funcs-"))
+    else:
+        folder = options.dir.expanduser()
+
     copy_notebooks(folder)
     if options.dir is None:
         print(f"Opening a copy of the notebooks in the temporary folder {folder}.")
@@ -434,6 +434,7 @@ def _format(options: argparse.Namespace) -> Format:
             f"There is no format {quote(suffix)}.",
             f"Choose one: --format {listed(_FORMATS)}.",
         )
+
     return cast("Format", name)
 
 
@@ -474,6 +475,7 @@ def serve_mcp(options: argparse.Namespace) -> None:
             f"The SDK of the Model Context Protocol is not installed ({error.name} is missing).",
             "pip install 'jupyter-funcs[mcp]'",
         ) from None
+
     mcp_server.serve(_session(options), options.only, reads=options.declare_read_only)
 
 

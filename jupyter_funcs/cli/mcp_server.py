@@ -244,6 +244,7 @@ def _function(session: Session, name: str, only: Sequence[str]) -> RemoteFunctio
             f"{function.name} isn't a tool of this server.",
             "Choose one of the tools that it lists.",
         )
+
     return function
 
 

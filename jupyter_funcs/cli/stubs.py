@@ -143,6 +143,7 @@ def _class(function: RemoteFunction) -> str:
         if parameter.default is not inspect.Parameter.empty:
             default = f" = {parameter.default!a}"
         parameters += f"{'' if parameters else ', *'}, {name}: {source(parameter.annotation)}{default}"
+
     return _FUNCTION.format(
         slug=function.slug, doc=ascii(function.__doc__), parameters=parameters
     )

@@ -157,6 +157,7 @@ class Cache:
         for frame in frames.values():
             attrs = frame.attrs.setdefault("funcs", {})
             attrs["cached"] = attrs.get("time")
+
         return frames
 
     def writer(self) -> CacheWriter:
@@ -220,6 +221,7 @@ class Cache:
                 self.report(_NO_ARROW)
                 return None
             self._opened = Segments(self.folder, repair=True)
+
         return self._opened
 
     @cached_property
@@ -269,6 +271,7 @@ class CacheWriter:
             self._cache.trim()
         except Exception as error:  # noqa: BLE001  # as above
             self._stop(error)
+
         self._writer = None
 
     def _stop(self, error: Exception) -> None:

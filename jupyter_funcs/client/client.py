@@ -279,6 +279,7 @@ class Client(ABC, Generic[CallT_co]):
         if self._catalog is not None and now.functions == self._catalog.functions:
             self._listed_at = time.monotonic()  # the listed values of fields stay known
             return False
+
         self._replace_catalog(now)
         return True
 
@@ -588,6 +589,7 @@ class Client(ABC, Generic[CallT_co]):
             bound = self._functions.setdefault(
                 id(function), self._call(function, catalog.slug(function))
             )
+
         return bound
 
 

@@ -267,6 +267,7 @@ def publish_html(html: str, name: str, *, again: bool = False) -> bool:
         shell.display_pub.publish(
             {"text/html": html}, transient={"display_id": name}, update=again
         )
+
     return is_shown
 
 

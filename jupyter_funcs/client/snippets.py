@@ -90,6 +90,7 @@ def _variables(form: Form) -> dict[str, Any]:
             value = first_of(entry)
         if isinstance(value, Variable) and value.name.isidentifier():
             variables[name] = value
+
     return variables
 
 

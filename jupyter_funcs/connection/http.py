@@ -218,6 +218,7 @@ class Exchange:
                 yield piece
         except _ERRORS as error:
             failure = self._failure(error, str(response.url), response)
+
         # Out here, because httpx's errors hold the request with the token.
         if failure is not None:
             raise failure.error
@@ -520,11 +521,11 @@ def _translate(
 
     if isinstance(error, httpx.ConnectError):
         return _unreachable(error, host if cause else peer, setting)
-    received = (
-        ""
-        if response is None
-        else f" after {response.num_bytes_downloaded:,} bytes of it"
-    )
+    if response is None:
+        received = ""
+    else:
+        received = f" after {response.num_bytes_downloaded:,} bytes of it"
+
     return _broken(error, host, peer, setting, received)
 
 

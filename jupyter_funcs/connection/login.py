@@ -261,11 +261,9 @@ class OAuth(CachedToken):
                 for name, urls in listed.items()
             }
 
-        wanted = (
-            [self._about["flow"]]
-            if "flow" in self._about
-            else FLOWS[self._secret is None :]
-        )
+        wanted = FLOWS[self._secret is None :]
+        if "flow" in self._about:
+            wanted = (self._about["flow"],)
         for flow in wanted:
             if flow in self._flows:
                 return flow, self._flows[flow]
@@ -359,6 +357,7 @@ class OAuth(CachedToken):
             with suppress(KeyringUnavailableError):
                 if "keep" in self._about:
                     keyring_set(self._flow()[1]["token"], self._entry, self._refresh)
+
         return only(str, answer.get("access_token"))
 
     def _by_browser(self, urls: JsonObject) -> str:

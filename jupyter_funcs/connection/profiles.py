@@ -234,6 +234,7 @@ def _passed(
             "Both a token and an API key were passed.",
             "Pass the one that your service accepts.",
         )
+
     return _source(token, "token")
 
 
@@ -300,6 +301,7 @@ def _at_address(name: str, own: str | None, source: TokenSource | None) -> Conne
     if own and source is None and _origin(name) == _origin(own):
         source = _from_environment(own)
         auth = _auth_from_environment(own)
+
     # Without a token it may be a document for everybody.
     connection = _connection(name, source or NO_TOKEN, "")
     return replace(connection, where=connection.location, auth=auth)
@@ -434,9 +436,11 @@ def _addressed(profile: _Table, name: str, source: TokenSource | None) -> Connec
     }
     if auth:
         source = source or NO_TOKEN
-    connection = (
-        _document(file, source) if is_file else _connection(url, source, hint, kind)
-    )
+    if is_file:
+        connection = _document(file, source)
+    else:
+        connection = _connection(url, source, hint, kind)
+
     return replace(
         connection,
         allow_server=allow_server and _normalized(allow_server),

@@ -284,6 +284,7 @@ async def _read_head(response: httpx.Response) -> bytes:
             head += piece[:_MAX_ERROR_BYTES]
             if len(head) >= _MAX_ERROR_BYTES:
                 break
+
     return bytes(head[:_MAX_ERROR_BYTES])
 
 
@@ -586,6 +587,7 @@ def _of_each(named: Mapping[str, Any], by_argument: Messages) -> list[str]:
             by_argument.setdefault(_path(name.split(".")), []).extend(words)
             text = "; ".join(words)
             texts.append(text if name in text else f"{name}: {text}")
+
     return texts
 
 

@@ -125,6 +125,7 @@ def pause(  # noqa: PLR0913  # the decision depends on all of them
         retry_after = draw() * min(_MAX_PAUSE, _FIRST_PAUSE * 2**done)
     elif retry_after > _MAX_RETRY_AFTER:
         return None
+
     return retry_after if left - retry_after >= MIN_TIME_LEFT else None
 
 

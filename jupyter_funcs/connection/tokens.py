@@ -239,11 +239,10 @@ class FromCommand(CachedToken):
     ) -> None:
         super().__init__(label, make)
         try:
-            self._words = (
-                shlex.split(command)
-                if isinstance(command, str)
-                else [str(word) for word in command]
-            )
+            if isinstance(command, str):
+                self._words = shlex.split(command)
+            else:
+                self._words = [str(word) for word in command]
         except ValueError:
             self._words = []
 

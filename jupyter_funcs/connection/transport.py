@@ -401,11 +401,10 @@ class Transport:
             source = self.connection.token
         try:
             # In a thread, because a source may run a command, read a keyring or call a user's function.
-            secret = (
-                source()
-                if isinstance(source, Constant)
-                else await asyncio.to_thread(source)
-            )
+            if isinstance(source, Constant):
+                secret = source()
+            else:
+                secret = await asyncio.to_thread(source)
         except FuncsError:
             raise
         except Exception as error:  # noqa: BLE001  # a user's own function may raise anything

@@ -74,6 +74,7 @@ def read_small(path: Path, most: int = 2**20) -> bytes:
         raise OSError(
             errno.EFBIG, f"it is larger than {most // 2**10:,} KiB", str(path)
         )
+
     return content
 
 
@@ -123,6 +124,7 @@ def atomic_write_text(path: Path, text: str) -> None:
         raise ArgumentError(
             "A value contains half a character (a lone surrogate), which no file can store."
         ) from None
+
     atomic_write_bytes(path, content)
 
 

@@ -347,6 +347,7 @@ class _TolerantDecoder:
             replaced.encode()
         except UnicodeEncodeError:
             replaced = replace_surrogates(replaced)
+
         if replaced != text:
             self.tolerate(*_HALVES)
         return replaced
@@ -397,6 +398,7 @@ class _TolerantDecoder:
                 f"The {self.what} contains the key {quote(twice)} twice in one object.",
                 TRY_AGAIN,
             )
+
         return value
 
 

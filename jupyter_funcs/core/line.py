@@ -410,6 +410,7 @@ def _unclosed(line: str, at: int, where: str = "") -> ArgumentError:
     if line[at] == "[":
         what = "bracket"
         hint = "put quotes around the value"
+
     text = f"The {what} at the caret is not closed{where}. Close it, or {hint}:"
     return ArgumentError(text, excerpt=_excerpt(line, at))
 

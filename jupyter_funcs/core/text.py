@@ -204,6 +204,7 @@ def size_text(size: int) -> str:
             if size >= 1000:
                 return f"{amount:.1f} {unit}"
             return plural(size, "byte")
+
     return f"{amount:,.0f} TB"
 
 
@@ -215,6 +216,7 @@ def ip_address(text: str) -> IPv4Address | IPv6Address | None:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
         return None
+
     return getattr(address, "ipv4_mapped", None) or address
 
 

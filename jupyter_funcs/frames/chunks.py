@@ -102,6 +102,7 @@ def read_long(reply: bytes | str) -> Any:
         body = _body(reply.encode() if isinstance(reply, str) else reply, reading)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
         return None
+
     warn_of_repairs(reading.what, reading.constants, halves=reading.halves)
     return body
 
@@ -216,6 +217,7 @@ def _repaired_members(content: bytes, reading: _Reading) -> dict[str, memoryview
         and b'"data"' not in content
     ):
         raise _Odd  # lists of columns
+
     return _members(memoryview(reading.repaired(content.decode()).encode()))
 
 
@@ -289,16 +291,13 @@ def _keyed(members: Mapping[str, memoryview], reading: _Reading) -> Table:
     rows = len(labels)
     reading.columns = len(columns)
     reading.check(rows)
-    spreads = [
-        spread(
-            column,
-            range(rows)
-            if np.array_equal(own, labels)
-            else np.searchsorted(labels, own),
-            rows,
-        )
-        for column, own in columns
-    ]
+    spreads = []
+    for column, own in columns:
+        places: Any = range(rows)
+        if not np.array_equal(own, labels):
+            places = np.searchsorted(labels, own)
+        spreads.append(spread(column, places, rows))
+
     return Table("columns", list(members), spreads, rows, Column("int", labels))
 
 
@@ -405,11 +404,10 @@ class _Objects:
         for key in keys:
             values = [record.get(key) if record else None for record in objects]
             if key not in self.parts:
-                self.parts[key] = (
-                    _Objects(self.reading, self.rows)
-                    if are_objects(values)
-                    else [_nulls(self.rows)]
-                )
+                if are_objects(values):
+                    self.parts[key] = _Objects(self.reading, self.rows)
+                else:
+                    self.parts[key] = [_nulls(self.rows)]
             part = self.parts[key]
             fields[key] = Any
             if isinstance(part, _Objects):

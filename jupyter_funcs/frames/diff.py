@@ -276,11 +276,10 @@ def _change(name: Hashable, earlier: Series, later: Series) -> dict[Hashable, Se
         percent = (delta[sizes.index] / sizes * 100).astype(float)
 
     if kinds != {"integer"}:
-        delta = (
-            delta.infer_objects()
-            if dtype is object and both.any()
-            else delta.astype(float)
-        )
+        if dtype is object and both.any():
+            delta = delta.infer_objects()
+        else:
+            delta = delta.astype(float)
     elif delta.abs().max() < 2**63:  # beyond 64 bits they stay Python's
         delta = delta.astype("Int64")
 

@@ -180,6 +180,7 @@ def _table(frame: pd.DataFrame) -> bytes:
             align = str.rjust
         width = max(map(len, texts))
         columns.append([align(text, width) for text in texts])
+
     return _lines("  ".join(row).rstrip() for row in zip(*columns, strict=True))
 
 
@@ -211,6 +212,7 @@ def _csv_cell(value: Any, special: re.Pattern[str] = _CSV_SPECIAL) -> str:
     if special.search(text):
         text = text.replace('"', '""')
         return f'"{text}"'
+
     return text
 
 

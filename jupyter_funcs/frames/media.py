@@ -119,11 +119,11 @@ def media_to_frame(reply: bytes, media_type: str) -> pd.DataFrame:
 
 
 def _cell(value: Any, kind: str) -> pd.DataFrame:
-    column = (
-        packed([value])
-        if isinstance(value, str)
-        else Column("object", objects([value]))
-    )
+    if isinstance(value, str):
+        column = packed([value])
+    else:
+        column = Column("object", objects([value]))
+
     frame = frame_of(Table("text", ["Result"], [column], 1), {})
     frame.attrs["funcs"] = {
         "shape": "text" if isinstance(value, str) else "file",

@@ -142,6 +142,7 @@ def page_of(document: Any) -> Page:
             return Page(keyed(document))
         case dict():
             return _page_in(document)
+
     return Page(document)
 
 
@@ -219,9 +220,10 @@ def _tables(document: JsonObject) -> Iterator[tuple[Path, list[Any]]]:
         }
         by_width = {len(names): names for names in map(_names, lists.values()) if names}
         for name, rows in lists.items():
-            [width, *others] = (
-                set(map(len, rows)) if set(map(type, rows)) == {list} else {0}
-            )
+            if set(map(type, rows)) == {list}:
+                [width, *others] = set(map(len, rows))
+            else:
+                [width, *others] = {0}
             if not others and (names := by_width.get(width)):
                 yield (
                     (*path, name),

@@ -197,6 +197,7 @@ def _encoded_objects(name: str, values: list[Any]) -> tuple[str, Any]:
     if kinds <= _OF_JSON:
         with suppress(TypeError, ValueError, RecursionError):
             return _JSON, pa.array(mapped(json.dumps, values), type=pa.large_string())
+
     raise NotStorableError(f"column {name!r} holds objects that JSON has no type for")
 
 
@@ -380,6 +381,7 @@ def open_segment(path: Path) -> Segment:
     with open_regular(path) as file:
         footer = _unsealed((pq.read_metadata(file).metadata or {})[_FOOTER])
         size = file.seek(0, io.SEEK_END)
+
     if footer["format"] != _FORMAT:
         raise ValueError
     results = tuple(StoredResult(*result) for result in footer["results"])

@@ -335,6 +335,7 @@ def _mixed(name: str, values: Coded) -> ChartColumn:
     if present.map(_is_number).mean() >= 0.5:
         numbers = _PANDAS.to_numeric(values.astype(str), errors="coerce")
         return _measure(name, numbers, int(numbers.value[present.index].isna().sum()))
+
     if all(isinstance(value, str | int | float) for value in present):
         return _text(name, values)
     return _nothing(name, values)
@@ -390,6 +391,7 @@ def _text(name: str, values: Coded) -> ChartColumn:
         times = _PANDAS.to_datetime(values, **options)
         if times.value[values.value.notna()].notna().all():
             return _time(name, times)
+
     return _named(name, values)
 
 
@@ -424,6 +426,7 @@ def order_of_periods(labels: Iterable[Any]) -> list[int]:
         if not period:
             return []
         periods.append(period)
+
     return sorted(range(len(periods)), key=periods.__getitem__)
 
 

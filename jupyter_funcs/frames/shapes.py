@@ -147,6 +147,7 @@ def _transposed(
             places, values = columns[key]
             places.append(place)
             values.append(value)
+
     return ((key, *column) for key, column in columns.items())
 
 

@@ -50,12 +50,10 @@ class Documented(NamedTuple):
 def title(name: str) -> str:
     """Turn a Python name or file name into a function's name: ``get_stock_levels`` into *Get Stock Levels*."""
     words = re.sub(r"[\W_]+", " ", name).split()
-    return " ".join(
-        word
-        if at and word in _SMALL
-        else _SPELLED.get(word.casefold(), word[:1].upper() + word[1:])
-        for at, word in enumerate(words)
-    )
+    for at, word in enumerate(words):
+        if not (at and word in _SMALL):
+            words[at] = _SPELLED.get(word.casefold(), word[:1].upper() + word[1:])
+    return " ".join(words)
 
 
 def written(python: Any) -> Any:

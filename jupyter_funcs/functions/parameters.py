@@ -327,6 +327,7 @@ class Parameter:
             return left_out or (
                 value is None and self.default is None and not self.required
             )
+
         return all(map(self._is_blank, as_list(value)))
 
     def _is_blank(self, value: Any) -> bool:
@@ -652,6 +653,7 @@ def _check_markers(name: str, kind: Any, item: Any, markers: Collection[type]) -
         raise TypeError(
             f"Parameter {name} takes {_NAMES.get(kind, 'JSON')}, but Between needs a number."
         )
+
     if Options in markers and kind is object:
         raise TypeError(
             f"Parameter {name} takes JSON, but Options needs text or a number."

@@ -155,4 +155,5 @@ def _connect_early() -> Session | None:
         session = connect()
         session.listed_early(_TAB_SECONDS)
         return session
+
     return None

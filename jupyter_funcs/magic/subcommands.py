@@ -102,6 +102,7 @@ def _variable_hint(line: Line, error: ArgumentError) -> str:
             variable, line.sessions.namespace.get(variable)
         ):
             return f"For your variable, write {name}=${variable}."
+
     return ""
 
 
@@ -200,6 +201,7 @@ def describe(line: Line) -> pd.DataFrame:
             f"%funcs describe takes only a name, not {listed(values, 'and')}.",
             "Leave that out.",
         )
+
     return function.describe()
 
 
@@ -209,6 +211,7 @@ def call(line: Line) -> Any:
         if line.options.background:
             return function.submit(**values)
         return function(**values)
+
     request = function.request(**values)
     return _printed_or_returned(
         request, json.dumps(request, indent=2, ensure_ascii=False), line

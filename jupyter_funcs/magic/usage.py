@@ -344,10 +344,12 @@ def _seconds(text: str) -> float:
         value = float(unquoted(text))
     except ValueError:
         value = math.nan
+
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(
             f"expected a number of seconds above 0, not {quote(text)}"
         )
+
     return value
 
 

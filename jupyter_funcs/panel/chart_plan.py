@@ -313,6 +313,7 @@ class Planner:
                 follows(column, other) and follows(other, column) for other in axes
             ):
                 axes.append(column)
+
         return axes
 
     def _of(self, role: Role) -> list[ChartColumn]:
@@ -499,20 +500,20 @@ class Planner:
         if not time or not periods or wish.points in STEPS or wish.x:
             return time or next(iter(periods), None)
         distinct = self._times_of(time).distinct
-        return (
-            time
-            if distinct is None or len(distinct) > 2.5 * periods[0].distinct
-            else periods[0]
-        )
+        if distinct is None or len(distinct) > 2.5 * periods[0].distinct:
+            return time
+        return periods[0]
 
     def _stepped(self, plan: Plan, x: ChartColumn, wish: ChartWish, zoom: Zoom) -> Plan:
         """Choose the period of each point, and how to show its value."""
         axis = x if x.role is Role.TIME else next(iter(self._times), None)
         lines = _count(plan.colour, plan.most_lines) * _count(plan.split, MOST_PANELS)
         most = min(POINTS_OF_A_LINE, _MOST_VALUES // lines)
-        base, steps = (
-            self._times_of(axis).steps(lines, most, zoom) if axis else ("", {})
-        )
+        if axis:
+            base, steps = self._times_of(axis).steps(lines, most, zoom)
+        else:
+            base, steps = ("", {})
+
         plan = replace(plan, most_points=most)
         plan = self._at_times(plan, x, base, wish, steps)
         labels = {name: _label(period) for name, period in self._periods.items()}
@@ -644,11 +645,9 @@ def _follows(column: ChartColumn, other: ChartColumn) -> bool:
 
 
 def _label(period: ChartColumn) -> str:
-    return (
-        "Fiscal quarter"
-        if str(period.data.cat.categories[0]).startswith("FQ")
-        else period.name
-    )
+    if str(period.data.cat.categories[0]).startswith("FQ"):
+        return "Fiscal quarter"
+    return period.name
 
 
 def _chosen(columns: Iterable[ChartColumn], name: str | None) -> ChartColumn | None:

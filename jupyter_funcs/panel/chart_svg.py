@@ -61,11 +61,11 @@ def svg(view: Json) -> str:
     columns = 2 if panels else 1
     width = _WIDTH // columns
     bars = view["kind"] == "bar"
-    high = (
-        _TOP + 22 * min(len(view["x"]["values"]), _MOST_BARS) + 8
-        if bars
-        else _HEIGHT // columns
-    )
+    if bars:
+        high = _TOP + 22 * min(len(view["x"]["values"]), _MOST_BARS) + 8
+    else:
+        high = _HEIGHT // columns
+
     whole = _stacked(view) if view["kind"] == "stack" else view
     scale = _Scale.of(whole)
     drawn = []
@@ -96,6 +96,7 @@ def _stacked(view: Json) -> Json:
         top = base + np.nan_to_num(np.array(line["values"], float))
         bases[line["panel"]] = top
         series.append(line | {"values": top.tolist(), "base": base.tolist()})
+
     return view | {"series": series}
 
 
@@ -143,11 +144,9 @@ def _text(
 
 
 def _number(value: float, written: str) -> str:
-    return (
-        with_minus(f"{value * 100:.3g}%")
-        if written == "percent"
-        else short_number(value)
-    )
+    if written == "percent":
+        return with_minus(f"{value * 100:.3g}%")
+    return short_number(value)
 
 
 def _bars(view: Json, scale: _Scale, width: int) -> Iterator[str]:

@@ -31,7 +31,7 @@ from jupyter_funcs.panel.derived import Pivoted
 from jupyter_funcs.panel.requests import ChartWish, Json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from jupyter_funcs.frames.roles import ChartColumn
     from jupyter_funcs.panel.chart_plan import Array, Zoom
@@ -80,11 +80,11 @@ class Chart:
             )
 
         points.offer_scale(wish.scale)
-        names = (
-            [*points.table.index]
-            if plan.kind == "bar"
-            else points.shown.get("lines", [])
-        )
+        if plan.kind == "bar":
+            names = [*points.table.index]
+        else:
+            names = points.shown.get("lines", [])
+
         return _chart(points, all_lines=wish.all) | {
             "log": points.is_log,
             "names": planner.labels(plan.colour, names),
@@ -313,11 +313,9 @@ class Points:
     @property
     def measured(self) -> pd.DataFrame:
         """The values of the measure."""
-        return (
-            self.table[[self.plan.y.name]]
-            if self.plan.kind == "scatter"
-            else self.table
-        )
+        if self.plan.kind == "scatter":
+            return self.table[[self.plan.y.name]]
+        return self.table
 
     @property
     def pivoted(self) -> Pivoted | None:
@@ -389,6 +387,7 @@ class Points:
         if inside.all() or table.empty:
             self.coded = Coded(table, "table")
             return
+
         low, high = (
             str(time).removesuffix(" 00:00:00") for time in table.index[[0, -1]]
         )
@@ -493,12 +492,10 @@ class Points:
 
         if plan.to_date:
             name = plan.to_date.name
-            is_whole = self._keeps == "False"
-            notes.append(
-                f"{name} rows are left out."
-                if is_whole
-                else f"Only {name} rows are drawn."
-            )
+            if self._keeps == "False":
+                notes.append(f"{name} rows are left out.")
+            else:
+                notes.append(f"Only {name} rows are drawn.")
 
         notes += self.left_out
         return notes + [
@@ -583,11 +580,10 @@ def _dots(points: Points) -> Iterator[Json]:
     """Yield the points of each panel and colour, each with a place of its own."""
     plan = points.plan
     keys = [column.name for column in points.apart.values()]
-    groups = (
-        points.table.groupby(keys, observed=True)
-        if keys
-        else [((plan.y.name,), points.table)]
-    )
+    groups: Iterable[Any] = [((plan.y.name,), points.table)]
+    if keys:
+        groups = points.table.groupby(keys, observed=True)
+
     for key, rows in groups:
         panel, name = points.place(key if len(key) > 1 else key[0])
         xs, ys = (

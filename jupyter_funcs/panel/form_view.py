@@ -222,6 +222,13 @@ class FormView:
             help_text += f"\nText is sent as text; enter {named}."
 
         brief = _brief(inert(field.brief), help_text)
+        default = field.default
+        if default is not None:
+            default = clip(inert(default), 100)
+        flag = None
+        if control == "flag":
+            flag = sorted(field.options, key=lambda word: word.casefold() not in _YES)
+        is_open = bool(field.options) and not field.is_declared("options")
         return {
             "name": field.name,
             "label": _label(field),
@@ -230,17 +237,12 @@ class FormView:
             "more": more,
             "short": _is_short(field, control),
             "hint": _hint(field, control),
-            "default": None
-            if field.default is None
-            else clip(inert(field.default), 100),
+            "default": default,
             "help": help_text,
             "brief": "" if brief == help_text else brief,
             "knownFrom": _known_from(field),
-            "open": has_list
-            or (bool(field.options) and not field.is_declared("options")),
-            "flag": sorted(field.options, key=lambda word: word.casefold() not in _YES)
-            if control == "flag"
-            else None,
+            "open": has_list or is_open,
+            "flag": flag,
             "minimum": field.minimum,
             "maximum": field.maximum,
             "integer": field.kind is Kind.INTEGER,
@@ -324,9 +326,11 @@ class FormView:
         if is_set or self._pressed:
             wrong += errors.get(name, ())
         unknown = [] if wrong else self._source(field).unlisted(self._texts(name))
-        warned = (
-            warnings.get(name, ()) if self._pressed or name in self._carried else ()
-        )
+        if self._pressed or name in self._carried:
+            warned = warnings.get(name, ())
+        else:
+            warned = ()
+
         state = {
             "value": self._value(field, args),
             "errors": [self._message(field, text) for text in dict.fromkeys(wrong)],
@@ -347,6 +351,7 @@ class FormView:
         if warned and self.form.is_set(field.name):
             for message in amber:
                 message["text"] += " It is sent as given."
+
         return amber
 
     def _about(self, field: Field, unknown: Sequence[str]) -> Iterator[str]:
@@ -419,11 +424,9 @@ class FormView:
         if self.form.held(field) is UNSET and not is_refused:
             text = "Required"
         elif is_text and field.kind is Kind.DATE and not (source.choices or is_order):
-            text = (
-                "Enter a valid date."
-                if use
-                else "Enter a valid date, such as 2025-11-15."
-            )
+            text = "Enter a valid date, such as 2025-11-15."
+            if use:
+                text = "Enter a valid date."
 
         return {"text": text, "use": use, "instead": value if use else ""}
 
@@ -815,11 +818,9 @@ def _known_from(field: Field) -> str:
     elif not field.source:
         return f"Type {kind}."
 
-    return (
-        f"Type and values {kind}."
-        if values == kind
-        else f"Type {kind}; values {values}."
-    )
+    if values == kind:
+        return f"Type and values {kind}."
+    return f"Type {kind}; values {values}."
 
 
 def _bounded(field: Field, texts: list[str]) -> list[str]:
@@ -830,4 +831,5 @@ def _bounded(field: Field, texts: list[str]) -> list[str]:
         raise ArgumentError(
             f"{field.label} takes at most {most}, not {len(texts):,} of {length:,}."
         )
+
     return texts

@@ -55,13 +55,14 @@ class HeaderView:
         status = self.status
         functions = len(_listed(session))
         is_empty = session.listed is not None and not functions
+        token_ends = ""
+        if status and status.remaining < _SOON:
+            token_ends = f"The token {ends_in(status.ends)}."
         return {
             "name": _shown(session.service),
             "synthetic": session.synthetic,
             "account": _shown(status.user) if status else "",
-            "tokenEnds": f"The token {ends_in(status.ends)}."
-            if status and status.remaining < _SOON
-            else "",
+            "tokenEnds": token_ends,
             "trouble": [
                 *self.trouble,
                 *(status.trouble.splitlines() if status else ()),
@@ -296,9 +297,11 @@ def _taken(
         return 2, text[:10] if kind is Kind.DATE else ""
     if kind in _NO_USES:
         return 0, ""
-    choices = (
-        Choices.of(field.options) if field.options else call.known_choices(field, args)
-    )
+    if field.options:
+        choices = Choices.of(field.options)
+    else:
+        choices = call.known_choices(field, args)
+
     # Where values are listed, they decide; a number among them may mean anything.
     if choices:
         listed = "" if column.right else choices.meant(text)

@@ -218,9 +218,11 @@ class HistoryView:
                 "Run it yourself.",
             )
 
-        frame = (
-            sweep(function, None, run.args) if run.is_sweep else function(**run.args)
-        )
+        if run.is_sweep:
+            frame = sweep(function, None, run.args)
+        else:
+            frame = function(**run.args)
+
         self.held.keep(frame)
         return frame
 

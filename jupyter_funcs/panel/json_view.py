@@ -118,6 +118,7 @@ class JsonTree:
             except (LookupError, TypeError):
                 what = f"The reply has nothing at {quote(key)}."
                 raise ArgumentError(what, "Fold the tree and open it again.") from None
+
         return opened
 
 

@@ -295,11 +295,11 @@ class Panel(anywidget.AnyWidget):
 
         if isinstance(method.__self__, TableView):
             method = partial(_of_steps, method.__self__, kind.method)
-        reply = (
-            await asyncio.to_thread(method, **fields)
-            if kind.in_thread
-            else method(**fields)
-        )
+        if kind.in_thread:
+            reply = await asyncio.to_thread(method, **fields)
+        else:
+            reply = method(**fields)
+
         reply = await reply if inspect.isawaitable(reply) else reply
         if kind.method == "chart":
             background.start(state.runs.keep_still(state.chosen))
@@ -342,6 +342,7 @@ def _apart(fields: Json) -> Json:
             if len(text) > _LONG:
                 field[part] = zlib.crc32(text.encode())
                 long.setdefault(name, {})[part] = value
+
     return long
 
 

@@ -206,11 +206,10 @@ def answers(
         if path.startswith(_PLACES["TableView"]):
             fields.append(("steps", Steps, NO_STEPS))
         for parameter in list(signature(method, eval_str=True).parameters.values())[1:]:
-            default = (
-                msgspec.NODEFAULT
-                if parameter.default is parameter.empty
-                else parameter.default
-            )
+            if parameter.default is parameter.empty:
+                default = msgspec.NODEFAULT
+            else:
+                default = parameter.default
             fields.append((parameter.name, parameter.annotation, default))
 
         request = msgspec.defstruct(

@@ -519,6 +519,7 @@ def _table_html(frame: pd.DataFrame) -> str:
     else:
         table = table_html(frame, rows=_MOST_KEPT, columns=_MOST_COLUMNS)
         table = table.replace(' style="', ' style="white-space: nowrap; ')
+
     if len(table) > _LONGEST_TABLE:
         return "<p>It is too long to be kept here.</p>"
     return table
@@ -531,6 +532,7 @@ def _file_html(file: ResultFile) -> str:
     if shown == "image":
         source = f"data:{file.kind};base64,{base64.b64encode(file.content).decode()}"
         return f'<img alt="{escaped(file.about)}" src="{source}" style="max-width: 320px; max-height: 240px">'
+
     if shown == "text":
         lines = file.content[:_LONGEST_TEXT].decode(errors="ignore").splitlines()
     return f"<pre>{html.escape(chr(10).join(map(inert, lines)))}</pre>"

@@ -335,9 +335,9 @@ class PanelRuns:
         visit.state = "form"
         visit.error = None
         if not at_fields:
-            visit.state = (
-                "cancelled" if isinstance(error, RunCancelledError) else "failed"
-            )
+            visit.state = "failed"
+            if isinstance(error, RunCancelledError):
+                visit.state = "cancelled"
             visit.error = run_view.error_view(error, self.session.redact, job, fixes)
 
         self.publish()
@@ -548,6 +548,7 @@ class PanelState:
             # Several values of a field that takes one are as many runs.
             if isinstance(value, list) and not visit.form.field(parameter).is_list:
                 values[parameter] = NotText(value)
+
         visit.inputs.take(values)
 
     # Earlier runs
@@ -614,6 +615,9 @@ class PanelState:
         """Return the `View` of the protocol."""
         visit = self.visit
         is_named = any(other.named is not None for other in self._visits.values())
+        start = None
+        if not visit:
+            start = self.header.start(self.history.rows(earlier=False)[:3])
         return {
             "panel": self.runs.still,
             "trusted": self.trusted,
@@ -622,9 +626,7 @@ class PanelState:
             "function": self.header.card(visit.function) if visit else None,
             "fields": visit.inputs.fields if visit else [],
             "presets": self._presets if visit else [],
-            "start": None
-            if visit
-            else self.header.start(self.history.rows(earlier=False)[:3]),
+            "start": start,
         }
 
     def run_state(self) -> Json:
@@ -661,8 +663,6 @@ class PanelState:
     def still_html(self) -> str:
         """Return the output for pages without the panel: the result, and the last chart."""
         visit = self.visit
-        return (
-            run_view.still_html(visit.function.name, visit.result)
-            if visit
-            else run_view.still_html()
-        )
+        if visit:
+            return run_view.still_html(visit.function.name, visit.result)
+        return run_view.still_html()

@@ -178,11 +178,9 @@ class TableView:
     def _compute(self, step: Computed) -> TableView:
         name = step.name.strip()
         if not name or name in self.flat.columns:
-            what = (
-                f"There is a column {quote(name)}."
-                if name
-                else "The column has no name."
-            )
+            what = "The column has no name."
+            if name:
+                what = f"There is a column {quote(name)}."
             raise ArgumentError(what, "Choose another name.")
 
         expression = Expression(step.expression, self._by_name())
@@ -547,6 +545,7 @@ class TableView:
                 f"There are no rows {first:,} to {end:,}: the view has {total:,}.",
                 "Scroll up.",
             )
+
         end = min(end, total)
         return (np.arange(first, end) if rows is None else rows[first:end]), total
 
@@ -600,9 +599,9 @@ def _code(tests: Tests) -> str:
     texts = [column.code(test) for column, test in tests.items()]
     if len(texts) == 1:
         return texts[0]
-    return (
-        f"({' | '.join(texts)})" if texts else f"pd.Series(False, index={FRAME}.index)"
-    )
+    if texts:
+        return f"({' | '.join(texts)})"
+    return f"pd.Series(False, index={FRAME}.index)"
 
 
 def _counts(**counts: int) -> Facts:

@@ -117,11 +117,9 @@ class TableColumn:
         dtype = self.data.dtype
         if dtype.kind in "iufM":
             return "date" if dtype.kind == "M" else "number"
-        values = (
-            self.data.cat.categories
-            if isinstance(dtype, pd.CategoricalDtype)
-            else self.data
-        )
+        values: Any = self.data
+        if isinstance(dtype, pd.CategoricalDtype):
+            values = self.data.cat.categories
         inferred = pd.api.types.infer_dtype(values, skipna=True)
         if inferred == "string" or isinstance(dtype, pd.StringDtype):
             return "text"
@@ -188,11 +186,9 @@ class TableColumn:
                 return json_text(plain(value))
 
         shown = self.cell(value)
-        return (
-            shown
-            if shown is None or self.kind == "date"
-            else plain_text(value)[:_LONGEST_WHOLE]
-        )
+        if shown is None or self.kind == "date":
+            return shown
+        return plain_text(value)[:_LONGEST_WHOLE]
 
     def copied(self, rows: Any) -> Series:
         """Return some of the values for a spreadsheet: times as they are shown, others as they are."""
@@ -361,11 +357,10 @@ class TableColumn:
         if len(bounds) == 2:
             (least,), (most,) = (bound.args for bound in bounds)
             if least > most or (least == most and bounds[1].name == "<"):
-                names = (
-                    ("From", "after To")
-                    if self.kind == "date"
-                    else ("At least", "above At most")
-                )
+                if self.kind == "date":
+                    names = ("From", "after To")
+                else:
+                    names = ("At least", "above At most")
                 raise ArgumentError(
                     f"{' is '.join(names)}: {low.strip()}, {high.strip()}.",
                     "Swap them, or clear one.",

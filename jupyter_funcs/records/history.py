@@ -96,6 +96,7 @@ class History:
             with suppress(KeyError, TypeError, ValueError):  # another version saved it
                 runs.append(Run.from_json(kernel, json.loads(run)))
                 runs[-1].load_cached = self._load_cached
+
         return runs
 
     def get(self, number: int | str) -> Run:
@@ -132,6 +133,7 @@ class History:
             kept = background.run(remote.kept())["runs"] if remote.keeps_runs else []
         except FuncsError:
             return []
+
         own = {run.kept_id for run in self.runs}
         return [Run.from_service(run) for run in reversed(kept) if run["id"] not in own]
 
@@ -290,6 +292,7 @@ class _Log:
                 from jupyter_funcs.records.history_file import at
 
                 return at(path)
+
         return None
 
     def begin(self, run: Run, job: Job) -> None:

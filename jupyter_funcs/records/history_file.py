@@ -72,6 +72,7 @@ class HistoryFile:
             connection.execute(
                 "INSERT OR REPLACE INTO settings VALUES ('on', ?)", (str(int(on)),)
             )
+
         self.trouble = ""
 
     def clear(self) -> int:
@@ -82,6 +83,7 @@ class HistoryFile:
             connection.execute("PRAGMA secure_delete = ON")
             number = connection.execute("DELETE FROM runs").rowcount
             connection.execute("DELETE FROM kernels")
+
         return int(number)
 
     def runs(self, service: str, except_kernel: str) -> list[tuple[int, str]]:

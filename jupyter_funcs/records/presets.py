@@ -253,6 +253,7 @@ def _is_json(text: str) -> bool:
         json.loads(text)
     except (ValueError, RecursionError):
         return False
+
     return True
 
 

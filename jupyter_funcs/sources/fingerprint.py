@@ -54,6 +54,7 @@ def fingerprint(python: Any) -> str:
         hasher.dump(python)
     except Exception:  # noqa: BLE001  # objects may fail in any way; then nothing is the same
         hasher.digest.update(uuid.uuid4().bytes)
+
     for name in sorted(hasher.modules & sys.modules.keys()):
         hasher.digest.update(_file(sys.modules[name]))
     return hasher.digest.hexdigest()
@@ -197,6 +198,7 @@ def _owner(method: Any) -> Any:
         return type(owner), [
             (name, fields[name]) for name in sorted(fields.keys() - changed)
         ]
+
     return owner
 
 

@@ -464,4 +464,5 @@ def _value(text: str) -> Any:
         except ProtocolError as error:
             if isinstance(error.__cause__, RecursionError):
                 raise
+
     return text

@@ -281,6 +281,7 @@ class Link:
         for seconds in (1.4, 0.3) if self.opened.done() else (0, 1.4):
             await asyncio.wait({self._task}, timeout=seconds)
             self._task.cancel()
+
         self.kill()
 
     def kill(self, name: str = "SIGKILL") -> None:

@@ -177,6 +177,7 @@ class OpenApiSource:
                 f"The next page is at another address, {quote(clip(url, _MAX_NAME))}.",
                 "Nothing was sent.",
             )
+
         return await self._sent(function, request._replace(url=url), terms, progress)
 
     async def _sent(

@@ -111,6 +111,7 @@ class DocumentFiles:
         if self.left < 0:
             most = _MAX_BYTES // 2**20
             raise ProtocolError(f"the files of the document have more than {most} MiB")
+
         value = decoded(data, "file", is_yaml=True)
         if is_too_deep(value):
             raise ProtocolError(f"it has more than {_MAX_DEPTH} levels")
@@ -198,6 +199,7 @@ def is_too_deep(content: Any) -> bool:
             for part in level
         ]
         level = [inner for part in parts for inner in part]
+
     return bool(level)
 
 

@@ -161,6 +161,7 @@ def _parameter_at(path: str, names: Mapping[str, str]) -> tuple[str, str]:
     for part, rest in {**begins, parts[-1]: ""}.items():
         if name := names.get(part) or names.get(folded(part)):
             return name, rest
+
     return "", ""
 
 
@@ -436,9 +437,11 @@ def _query(where: Values, value: Any) -> list[str]:
     is_deep = where["style"] == "deepObject" and isinstance(value, dict)
     if is_plain or not (is_deep or where["explode"]):
         return [f"{escaped(name)}={_joined(where, value, escaped)}"]
-    pairs = (
-        value.items() if isinstance(value, dict) else [(name, item) for item in value]
-    )
+    if isinstance(value, dict):
+        pairs = [*value.items()]
+    else:
+        pairs = [(name, item) for item in value]
+
     # A list within an object has no style of its own; with commas, servers read it most often.
     texts = [
         (

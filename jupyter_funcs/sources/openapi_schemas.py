@@ -83,6 +83,7 @@ class SchemaReader(Once):
             if (ref := part.get("$ref")) is None:
                 return part, None
             part = referred(ref, self._root)
+
         return {}, ref
 
     def schema(self, part: Any) -> Any:

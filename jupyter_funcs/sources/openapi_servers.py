@@ -228,6 +228,7 @@ def _absolute(base: str, url: Any) -> str:
         urlsplit(joined := urljoin(base, url))
     except ValueError:
         return ""
+
     return joined
 
 

@@ -319,6 +319,7 @@ def _encoded(param: Param, value: Any) -> Any:
         declared = Schemas().read(param.schema)
         if declared is None or declared.kind != Kind.JSON:
             return [text_of(item) for item in value]
+
     return text_of(value)
 
 

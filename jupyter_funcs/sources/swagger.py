@@ -129,6 +129,7 @@ class SwaggerDocument(Once):
                 "application/json"
             ]
             return {**_described(whole), "content": dict.fromkeys(kinds, about)}
+
         return self._form(params, consumes)
 
     @staticmethod
@@ -163,6 +164,7 @@ def _parameter(param: JsonObject) -> JsonObject:
         if where == "query":
             plain = "form"
         converted |= _style(param, plain)
+
     return {**converted, "schema": _schema(param)}
 
 
@@ -207,4 +209,5 @@ def _scheme(scheme: JsonObject) -> JsonObject:
             name = only(str, scheme.get("flow"))
             flow = {key: scheme[key] for key in _OF_FLOW if key in scheme}
             return {"type": "oauth2", "flows": {_FLOWS.get(name, name): flow}}
+
     return scheme

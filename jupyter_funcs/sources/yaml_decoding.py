@@ -134,4 +134,5 @@ def _plain(text: str) -> Any:
             if text.lstrip("+-").isdecimal():
                 return int(text)
             return number
+
     return text

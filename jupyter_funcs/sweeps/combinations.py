@@ -144,6 +144,7 @@ def _swept(field: Field, value: Any) -> list[Any] | None:
             f"{field.identifier} has no values to sweep: the list is empty.",
             "Pass at least one, or leave it out.",
         )
+
     return items
 
 
@@ -279,9 +280,11 @@ def _combined(
     warnings: Texts = {}
     runs = _checked(form, sent, order, wholes, warnings)
     is_paired = pairs or any(len(axis[0]) > 1 for axis in axes)
-    lists = (
-        _lists_by_run(form, names, runs) if is_paired else _lists_by_axis(names, axes)
-    )
+    if is_paired:
+        lists = _lists_by_run(form, names, runs)
+    else:
+        lists = _lists_by_axis(names, axes)
+
     _add(warnings, form.warnings_of_values(constant | _set_values(lists), names))
     return Combos(
         names, constant, runs, constant | _nullable(lists), is_paired, warnings

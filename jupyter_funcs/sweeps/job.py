@@ -237,6 +237,7 @@ def status_text(progress: SweepProgress) -> str:
         parts.append(progress.waiting.rstrip("."))
     elif progress.cached:
         parts.append(cached_text(progress.cached, progress.oldest))
+
     return clip(", ".join(parts), _MAX_STATUS)
 
 
@@ -255,6 +256,7 @@ def result_cached_text(frame: pd.DataFrame) -> str:
         if cached.get("runs"):
             return cached_text(cached["runs"], cached.get("oldest"))
         return ""
+
     if isinstance(cached, str):
         return cached_text(1, cached).removeprefix("1 ")
     return ""
@@ -274,11 +276,10 @@ def _done_text(progress: SweepProgress) -> str:
 
 def asks_text(runs: int, most: int) -> str:
     """Return the question before a large sweep."""
-    text = (
-        f"This is {runs:,} runs, more than {most:,}."
-        if most
-        else f"This changes data, in {runs:,} runs."
-    )
+    if most:
+        text = f"This is {runs:,} runs, more than {most:,}."
+    else:
+        text = f"This changes data, in {runs:,} runs."
     return f"{text} Press Run again to continue, or sweep fewer values."
 
 

@@ -254,6 +254,7 @@ def _alike(columns: Sequence[Series]) -> Sequence[Series]:
         if all(map(is_kind, columns)):
             with suppress(ValueError, OverflowError, TypeError):
                 return widened(columns)
+
     return [pd.Series(_objects(column), dtype=object) for column in columns]
 
 
@@ -274,6 +275,7 @@ def _floats(columns: Sequence[Series]) -> Sequence[Series]:
         large = values[(values > MAX_EXACT) | (values < -MAX_EXACT)]
         if any(int(float(value)) != value for value in large):
             raise ValueError
+
     return [
         pd.Series(column.to_numpy(dtype="float64", na_value=np.nan))
         for column in columns
@@ -301,6 +303,7 @@ def _times(columns: Sequence[Series]) -> Sequence[Series]:
     if len(zones) > 1:
         # TypeError without a zone.
         columns = [column.dt.tz_convert("UTC") for column in columns]
+
     finest = max(
         (column.dt.unit for column in columns), key=("s", "ms", "us", "ns").index
     )

@@ -274,6 +274,7 @@ class Sweep:
                 refusal,
                 asyncio.ensure_future(self.function.explain(refusal)),
             )
+
         first, explaining = self._explanation
         explanation = await asyncio.shield(explaining)
         return refusal if explanation is first else explanation

@@ -137,6 +137,7 @@ class Grants:
             raise SetupError(
                 f"{quoted(spelling)} is disabled.\nTo change that: {command}"
             )
+
         return user
 
     def spelling(self, name: str) -> str:
@@ -406,6 +407,7 @@ def _find_named(sql: sqlite3.Connection, kind: str, name: str) -> tuple[int, str
         raise SetupError(
             f"No {kind} {quoted(name)}.{suggestion(name, names)}\n'jupyter funcs admin {kind}s list' shows all of them."
         )
+
     return row[0], row[1]
 
 

@@ -335,9 +335,11 @@ class KeptRecords:
         self, condition: str, *values: Any, sql: sqlite3.Connection | None = None
     ) -> list[KeptRun]:
         query = f"SELECT {_COLUMNS} FROM kept_runs r JOIN users u ON u.id = r.user WHERE {condition}"  # noqa: S608 - ours
-        rows = (
-            sql.execute(query, values) if sql else self._database.read(query, *values)
-        )
+        rows: Iterable[Any] = ()
+        if sql:
+            rows = sql.execute(query, values)
+        else:
+            rows = self._database.read(query, *values)
         return [KeptRun(*row) for row in rows]
 
 

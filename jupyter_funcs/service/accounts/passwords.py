@@ -78,4 +78,5 @@ def _bytes(password: str) -> bytes | None:
         plain = unicodedata.normalize("NFC", password).encode()
     except UnicodeEncodeError:  # half a surrogate pair, which JSON allows
         return None
+
     return plain if len(plain) <= _LONGEST else None

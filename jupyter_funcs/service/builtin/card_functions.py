@@ -128,9 +128,11 @@ def _rows(
 ) -> JsonObject:
     """Return the values that select the card spend of a symbol, of brands, or of brands of a symbol."""
     # Brands also select by symbol: the data is sorted by it, so most of it is skipped.
-    symbols = (
-        {symbol} if symbol else {call.reference.owner(brand) for brand in brands or ()}
-    )
+    if symbol:
+        symbols = {symbol}
+    else:
+        symbols = {call.reference.owner(brand) for brand in brands or ()}
+
     rows = {"panel": panel, "symbols": tuple(sorted(symbols))}
     return rows | ({"brands": tuple(brands)} if brands else {})
 

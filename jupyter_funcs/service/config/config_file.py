@@ -160,11 +160,11 @@ def _problem(error: ErrorDetails, model: type[BaseModel]) -> str:
         str: quoted(value),
         bool: str(value).lower(),
     }.get(type(value), value)
-    must = (
-        f"must be {_TOML_TYPES[kind]}"
-        if kind in _TOML_TYPES
-        else error["msg"].replace("Input should", "must")
-    )
+    if kind in _TOML_TYPES:
+        must = f"must be {_TOML_TYPES[kind]}"
+    else:
+        must = error["msg"].replace("Input should", "must")
+
     near = ""
     if kind == "literal_error":
         near = suggestion(str(value), re.findall("'(.*?)'", context["expected"]))

@@ -76,6 +76,7 @@ def _with_variables(url: Any) -> Any:
         raise ValueError(
             f"{quoted_list(absent)} is not set in the environment. Set it, or change the name."
         )
+
     return _VARIABLE.sub(lambda name: os.environ[name[1]], url)
 
 
@@ -240,6 +241,7 @@ class SmallTable(Section):
         if len(places) != 1:
             or_rule = "rule (such as 'December'), " if hasattr(self, "rule") else ""
             raise ValueError(f"needs exactly one of {or_rule}parquet, csv and table.")
+
         return self
 
     @property

@@ -433,6 +433,7 @@ class _Loader:
                 f"{suggestion(end, FISCAL_YEAR_ENDS)} Rules are {quoted_list(FISCAL_YEAR_ENDS)}; for another, "
                 "give [data.calendar] a table with a row per quarter.",
             )
+
         return fiscal_quarters(end, *self._days[symbol], self._reported)
 
     def _by_rows(self) -> dict[str, tuple[Period, ...]]:

@@ -160,11 +160,10 @@ class TeamTables(contextlib.ExitStack):
 
     def reason(self, error: Exception) -> str:
         """Return the message of an error in one line."""
-        text = (
-            sandbox.first_line(error)
-            if isinstance(error, duckdb.Error)
-            else self._address.reason(error)
-        )
+        if isinstance(error, duckdb.Error):
+            text = sandbox.first_line(error)
+        else:
+            text = self._address.reason(error)
         return text.rstrip(".")
 
     @cached_property

@@ -210,6 +210,7 @@ class SparkConnection(EngineConnection):
             self._session.createDataFrame(
                 table.data.to_pyarrow(table.schema)
             ).createOrReplaceTempView(table.name)
+
         rows = self._session.sql(self.backend.compile(expression)).toArrow()
         return PyArrowData.convert_table(rows, expression.schema())
 

@@ -155,11 +155,10 @@ class DuckDBEngine:
     def table(self, name: str, check: Check = lambda: None) -> ir.Table:
         import ibis
 
-        schema = (
-            self._loaded_cards(check).schema
-            if name == "cards"
-            else tables.SCHEMAS[name]
-        )
+        if name == "cards":
+            schema = self._loaded_cards(check).schema
+        else:
+            schema = tables.SCHEMAS[name]
         return ibis.table(schema, name=name)
 
     def prepared(self, query: Query, check: Check) -> Statement | None:

@@ -139,4 +139,5 @@ def _double(value: ops.Value) -> ops.Value:
         return ops.Cast(
             ops.Literal(repr(float(value.value)), dtype="string"), to=value.dtype
         )
+
     return value

@@ -97,6 +97,7 @@ class ConnectionPool:
             if time.monotonic() - since <= _MOST_IDLE_SECONDS:
                 return connection
             connection.close()
+
         return self._connect()
 
     def close(self) -> None:
@@ -161,9 +162,11 @@ class RemoteEngine(DuckDBEngine):
         super().__init__(reference, cards)
         self.connections = ConnectionPool(self._connect)
         self._address = EngineURL(url)
-        self.dialect = (
-            "pyspark" if self._address.scheme == SPARK_CONNECT else self._address.scheme
-        )
+        if self._address.scheme == SPARK_CONNECT:
+            self.dialect = "pyspark"
+        else:
+            self.dialect = self._address.scheme
+
         self._cards: tuple[ir.Table, ir.Table] | None = None
         self._shapes: dict[Hashable, QueryShape] = {}
 

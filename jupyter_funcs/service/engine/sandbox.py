@@ -158,11 +158,10 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards) -> list[str]:
     try:
         if files:
             con.execute(f"CREATE VIEW {_FILES} AS FROM read_parquet({_literal(files)})")
-        place = (
-            (OWN, *("main", *cards.table)[-2:])
-            if cards.table
-            else ("memory", "main", _FILES)
-        )
+        if cards.table:
+            place = (OWN, *("main", *cards.table)[-2:])
+        else:
+            place = ("memory", "main", _FILES)
         columns = con.execute(f"DESCRIBE FROM {_name(*place)}").fetchall()
         stored = [(column, kind) for column, kind, *_ in columns]
         if stored == _AS_STORED and cards == tables.Cards.parquet(Path())._replace(

@@ -314,11 +314,10 @@ def _named_errors(dialect: Any = _DUCKDB) -> Iterator[None]:
         ) from None
     except SqlglotError as error:
         [first, *_] = getattr(error, "errors", None) or [{}]
-        place = (
-            f" at {quoted(first['highlight'])} in line {first['line']}"
-            if first
-            else f": {str(error).splitlines()[0]}"
-        )
+        if first:
+            place = f" at {quoted(first['highlight'])} in line {first['line']}"
+        else:
+            place = f": {str(error).splitlines()[0]}"
         engine = "DuckDB" if dialect is _DUCKDB else type(dialect).__name__
         raise ValueError(
             f"The SQL can't be read{place}.\nUse a SELECT of {engine}."
@@ -481,6 +480,7 @@ def _called(node: Any) -> list[str]:
         node, sge.AnonymousAggFunc | sge.ParameterizedAgg
     ):  # of ClickHouse, such as sumIf
         called = [node.name, node.name.removesuffix("If")]
+
     return [name.translate(_LOWER) for name in called]
 
 

@@ -270,6 +270,7 @@ def ran_out_of_memory(pid: int) -> bool:
             file.name in _COUNTS and re.search(r"(?m)^oom_kill [1-9]", file.read_text())
             for file in files
         )
+
     return False
 
 
@@ -430,8 +431,6 @@ def _have_own_namespaces(
 
     What this process and its descendants leave in memory ends with them. Raises `OSError` if the system forbids it.
     """
-    user = os.getuid()
-    group = os.getgid()
 
     def check(result: int) -> None:
         if result:
@@ -447,21 +446,12 @@ def _have_own_namespaces(
         paths = map(os.fsencode, (source, place))
         check(libc.mount(*paths, kind, flags, options.encode()))
 
-    check(libc.unshare(_NEW_MOUNTS | _NEW_IPC | (_NEW_USERS if of_user else 0)))
-    maps = (
-        {
-            "setgroups": "deny",
-            "uid_map": f"{user} {user} 1",
-            "gid_map": f"{group} {group} 1",
-        }
-        if of_user
-        else {}
-    )
-    for name, text in maps.items():
-        # A path may be read-only.
-        file = os.open(f"self/{name}", os.O_WRONLY, dir_fd=proc)
-        os.write(file, text.encode())
-        os.close(file)
+    if of_user:
+        ids = os.getuid(), os.getgid()
+        check(libc.unshare(_NEW_MOUNTS | _NEW_IPC | _NEW_USERS))
+        _keep_ids(proc, *ids)
+    else:
+        check(libc.unshare(_NEW_MOUNTS | _NEW_IPC))
 
     # What is mounted here concerns nobody else.
     mount("none", "/", None, _PRIVATE)
@@ -495,6 +485,20 @@ def _have_own_namespaces(
     mount("tmpfs", "/dev/shm", b"tmpfs", 0, limits)  # noqa: S108 - not a temporary file
     # The working folder was reached by the mount of before.
     os.chdir(place)
+
+
+def _keep_ids(proc: int, user: int, group: int) -> None:
+    """Give this process the user and the group that it had outside of its namespace."""
+    maps = {
+        "setgroups": "deny",
+        "uid_map": f"{user} {user} 1",
+        "gid_map": f"{group} {group} 1",
+    }
+    for name, text in maps.items():
+        # A path may be read-only.
+        file = os.open(f"self/{name}", os.O_WRONLY, dir_fd=proc)
+        os.write(file, text.encode())
+        os.close(file)
 
 
 def _mount_devices(mount: Callable[..., None], folder: Path) -> None:
@@ -617,11 +621,9 @@ def _launch(worker: str, *arguments: str) -> None:
 
     if child := os.fork():
         os.close(forks)
-        makes = (
-            functools.partial(_make_namespaces, setup, proc)
-            if "separate" in command
-            else None
-        )
+        makes = None
+        if "separate" in command:
+            makes = functools.partial(_make_namespaces, setup, proc)
         _supervise(child, socket.socket(fileno=orders), makes)
 
     os.close(orders)

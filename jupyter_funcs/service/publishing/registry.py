@@ -86,9 +86,10 @@ class PublishedFunction:
                 raise CallCancelledError
             check_size(items, 1)
 
-        python = (
-            functools.partial(self.python, call) if self.takes_call else self.python
-        )
+        python = self.python
+        if self.takes_call:
+            python = functools.partial(python, call)
+
         try:
             return called(python, self.parameters, values, check)
         except SystemExit as error:
@@ -269,6 +270,7 @@ def read_parameter(place: str, declared: inspect.Parameter, help_: str) -> Param
         parameter = Parameter.published(declared)
     except TypeError as error:
         raise SetupError(f"{place} cannot be published.\n{error}") from None
+
     if parameter.help or not help_:
         return parameter
     return replace(parameter, help=help_ if help_.endswith(_ENDS) else f"{help_}.")

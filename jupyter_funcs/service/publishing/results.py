@@ -218,6 +218,7 @@ def _rows_of_items(items: list[Any]) -> list[Any]:
             "The result is a list of rows without column names, or a mix of rows and scalars. "
             "Return a list of records, {column: list} or a DataFrame."
         )
+
     return [{SCALAR: item} for item in items]
 
 

@@ -451,6 +451,7 @@ def _nameless(pid: int) -> dict[tuple[int, int], int]:
             with suppress(OSError):  # it was closed
                 if not (file := descriptor.stat()).st_nlink:
                     sizes[file.st_dev, file.st_ino] = file.st_blocks * 512
+
     return sizes
 
 
@@ -655,6 +656,7 @@ class Workers:
         if reply.kind == "table":
             table = await self._in_thread(call.table, reply.text)
             return table, getattr(call, "dialect", None)
+
         rows = await self._queried(reply, call, "arrow")
         if isinstance(rows, Compiled):
             return results.stream(await self._in_thread(call.arrow, rows))

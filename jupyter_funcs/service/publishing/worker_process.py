@@ -400,11 +400,14 @@ class WorkerCall:
                 "yours first, or fetch the card spend with call.fetch(…) and join the two in Python."
             )
 
+        if is_remote:
+            text = str(ibis.to_sql(table, self._dialect, pretty=False))
+        else:
+            text = Compiler().sql(table)
+
         return WorkerReply(
             kind,
-            text=str(ibis.to_sql(table, self._dialect, pretty=False))
-            if is_remote
-            else Compiler().sql(table),
+            text=text,
             content=memoryview(table.schema().to_pyarrow().serialize()),
             # Cast, since dictionaries and extensions are not read.
             tables={
@@ -472,10 +475,13 @@ def _opened() -> tuple[int, int]:
 def _is_emptied(folder: Path) -> bool:
     with suppress(OSError, RecursionError):
         for entry in folder.iterdir():
-            shutil.rmtree(
-                entry
-            ) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+
         return True
+
     return False
 
 

@@ -433,6 +433,7 @@ def _source(function: PublishedFunction) -> str:
         if path.is_file():
             with path.open("rb") as file:
                 digest = hashlib.sha256(file.read(_MOST_HASHED)).hexdigest()[:16]
+
     return f"{function.asset}: {path}, SHA-256 {digest}"
 
 

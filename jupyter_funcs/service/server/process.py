@@ -434,6 +434,7 @@ class HttpConnection(H11Protocol):
             log.warning("Refused a connection above the limit of %s.", self.most)
             transport.write(_REFUSAL)
             transport.close()
+
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -200,6 +200,7 @@ class _Listing:
         if qualities(headers.get("accept-encoding", "")).get("gzip"):
             encoded = self._headers | {"Content-Encoding": "gzip"}
             return Response(self._compressed, headers=encoded, media_type=JSON)
+
         return Response(self._content, headers=self._headers, media_type=JSON)
 
 

@@ -60,6 +60,7 @@ class Hosts(NamedTuple):
             peer = str(address)
             if not self._is_proxy(peer):
                 break
+
         return peer
 
     def _is_proxy(self, address: str) -> bool:

@@ -334,6 +334,7 @@ class KeptRuns:
             else:
                 await asyncio.to_thread(self._records.ask_to_cancel, run)
             run = await self._awaited(run.user, run.id, 4 * _LOOK_SECONDS) or run
+
         return JSONResponse(self._description(run))
 
     async def _forget(self, request: Request) -> Response:
@@ -508,11 +509,11 @@ class KeptRuns:
             if live.cancelled.is_set():
                 raise ClientDisconnect
             try:
-                turn = (
-                    self._turns[live.user.id]
-                    if live.number
-                    else contextlib.nullcontext()
+                turn: contextlib.AbstractAsyncContextManager[None] = (
+                    contextlib.nullcontext()
                 )
+                if live.number:
+                    turn = self._turns[live.user.id]
                 async with turn:
                     return await self._service.perform(
                         scope, live.user, live.wanted, live.cancelled.wait, begin

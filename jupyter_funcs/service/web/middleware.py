@@ -299,6 +299,7 @@ async def _read(request: Request) -> bytes:
                 413,
                 f"The request body is larger than {BODY_LIMIT} bytes. Send fewer or shorter arguments.",
             )
+
     return bytes(body)
 
 

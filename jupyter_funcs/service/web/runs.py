@@ -219,11 +219,11 @@ class Runs:
             has_begun()
             ending = functools.partial(self._ended, running, time.monotonic())
             begin = work.begin
-            future = (
-                context.run(begin)
-                if work.waits
-                else self._threads.submit(context.run, begin)
-            )
+            if work.waits:
+                future = context.run(begin)
+            else:
+                future = self._threads.submit(context.run, begin)
+
             future.add_done_callback(ending)
             return True
 
