@@ -33,7 +33,7 @@ from jupyter_funcs.frames.media import file_of
 from jupyter_funcs.frames.roles import are_days, flat, is_fraction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from jupyter_funcs.frames.columns import Series
 
@@ -60,6 +60,8 @@ _SHEET_TIMES = (
     pd.Timestamp("1900-03-01"),
     pd.Timestamp("9999-12-31 23:59:59.999").as_unit("ms"),
 )
+_CELLS_MEASURED = 1000
+_WIDEST = 60
 
 
 def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) -> None:  # noqa: A002  # its name
@@ -323,13 +325,24 @@ def _xlsx(frame: pd.DataFrame) -> bytes:
             own = formats
             if column.dtype.kind not in "iuf" or not is_fraction(column, name):
                 own = formats | {float: None}
-            for row, cell in enumerate(_excel_cells(column, place), start=1):
+            cells = _excel_cells(column, place)
+            sheet.set_column(place, place, _excel_width(str(name), cells))
+            for row, cell in enumerate(cells, start=1):
                 if isinstance(cell, str):
                     sheet.write_string(row, place, cell)
                 elif cell is not None:
                     sheet.write(row, place, cell, own.get(type(cell)))
 
     return file.getvalue()
+
+
+def _excel_width(name: str, cells: Sequence[Any]) -> int:
+    """Return the width of a column, in characters; the button of the filter takes two."""
+    texts = [
+        f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+        for cell in cells[:_CELLS_MEASURED]
+    ]
+    return min(max(map(len, [f"{name}  ", *texts])) + 1, _WIDEST)
 
 
 def _excel_cells(column: Series, place: int) -> list[Any]:

@@ -261,7 +261,8 @@ class ResultView:
         view = {"said": "", "exists": False, "name": name, "data": ""}
         if not (download or replace) and os.path.lexists(name):
             return view | {"said": f"{name} exists already.", "exists": True}
-        frame = self.table.made(steps).frame(filtered or TableQuery())
+        table = self.table.made(steps)
+        frame = table.frame(filtered or TableQuery())
         if not has_labels(frame):
             frame = frame.reset_index(drop=True)  # row numbers are no labels
         if download:
@@ -274,8 +275,8 @@ class ResultView:
             )
 
         export.save(frame, path, ending)
-        rows = of_file.kind if of_file else plural(self.table.rows, "row")
-        if len(frame) < self.table.rows:
+        rows = of_file.kind if of_file else plural(table.rows, "row")
+        if len(frame) < table.rows:
             rows = f"{len(frame):,} of {rows}"
         return view | {
             "said": f"Saved {name} · {rows} · {size_text(path.stat().st_size)}"

@@ -514,6 +514,27 @@ def test_pandas_reads_what_was_saved_for_excel() -> None:
     )
 
 
+def test_columns_of_excel_are_as_wide_as_what_they_show() -> None:
+    """Without `########` for a date, and without a column that fills the screen."""
+    pytest.importorskip("xlsxwriter")
+    openpyxl = pytest.importorskip("openpyxl")
+    frame = pd.DataFrame(
+        {
+            "at": pd.to_datetime(["2024-01-02 10:30:01"]),
+            "a measure with a long name": [1 / 3],
+            "n": [1],
+            "text": ["x" * 500],
+        }
+    )
+    save(frame, stream := io.BytesIO(), "xlsx")
+    columns = openpyxl.load_workbook(stream).active.column_dimensions
+    at, measure, number, text = (columns[letter].width for letter in "ABCD")
+    assert at > len("2024-01-02 10:30:01")
+    assert len("a measure with a long name") < measure < 32
+    assert number < 6
+    assert 50 < text < 65
+
+
 @pytest.mark.parametrize(
     ("values", "written"),
     [

@@ -362,6 +362,11 @@ def test_a_file_is_saved_beside_the_notebook_only(
         in page.ask("save", name="evil.py", **fields | {"filtered": few})["said"]
     )
     assert (inside / "evil.py.csv").read_text().startswith("PanelName")
+    pivot = {"kind": "pivot", "rows": ["ProviderName"], "how": "count"}
+    table = {"name": "pivot", "steps": [pivot], "filtered": few | {"filters": []}}
+    said = page.ask("save", **fields | table)["said"]
+    assert said.startswith("Saved pivot.csv · 1 row · "), said
+    (inside / "pivot.csv").unlink()
     assert sorted(path.name for path in inside.iterdir()) == [
         "evil.py.csv",
         "folder.csv",
