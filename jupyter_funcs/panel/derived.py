@@ -38,7 +38,10 @@ _SIGNS: dict[type[ast.AST], str] = {
 }
 _SPELT = str.maketrans("×÷−–", "*/--")
 _QUOTED = re.compile(r"`([^`]*)`")
-_SUCH = "Write one such as Spend / `Transaction Count`, share(Spend) or rolling(Spend, 4, Symbol)."
+_SUCH = (
+    "Write one such as share(Spend), rolling(Spend, 4, Symbol) or Spend / `Transaction Count`: a name of several words "
+    "stands in backticks."
+)
 _MOST_ROWS = 1_000_000  # that a function looks back
 
 _KEYS = {"text", "id", "bool", "date"}  # types of columns whose values are groups
