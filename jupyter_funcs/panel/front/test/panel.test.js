@@ -37,6 +37,19 @@ test("a user without functions is told why, instead of being asked to search", a
   await close();
 });
 
+test("a card says that its function changes data", async () => {
+  const { view, ...traits } = STATES.empty.traits;
+  const [first, second] = view.start.cards;
+  const cards = [{ ...first, changesData: true }, second];
+  const { $, close } = await shown({
+    ...traits,
+    view: { ...view, start: { ...view.start, cards } },
+  });
+  assert.match($(`card:${first.id}`).textContent, /Changes data · /);
+  assert.doesNotMatch($(`card:${second.id}`).textContent, /Changes data/);
+  await close();
+});
+
 test("a file is a picture by its address, a player, a text, or what it is", async () => {
   const address = (element) => element.getAttribute("src").slice(0, 26);
   const image = await staged("file-image");
@@ -295,7 +308,7 @@ test("a variable is renamed in place; a taken name is asked about", async () => 
   await soon(() => assert.ok($("var-keep")?.matches(":focus"), "a second Enter replaces nothing"));
   assert.match(
     $("var-replace").closest("[role=alertdialog]").textContent,
-    /^spend already exists \(a list\)\./,
+    /^spend already exists \(list\)\./,
   );
   $("var-replace").click();
   const sent = () =>

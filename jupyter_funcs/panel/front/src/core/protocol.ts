@@ -144,14 +144,7 @@ export interface PresetView {
 }
 
 export interface StartView {
-  cards: {
-    id: string;
-    name: string;
-    about: string;
-    group: string;
-    favourite: boolean;
-    example: string;
-  }[];
+  cards: FunctionView[];
   recent: HistoryRow[];
   presets: (PresetView & { function: string })[];
 }

@@ -6,7 +6,7 @@ type CardView = P.StartView["cards"][number];
 
 /** A function, with an example that runs. */
 export function Card({ card }: { card: CardView }) {
-  const { id, name, about, example } = card;
+  const { id, name, about, example, changesData } = card;
   const { ask, tell, choose, live } = usePanel();
   const off = live === "gone";
   return (
@@ -17,7 +17,10 @@ export function Card({ card }: { card: CardView }) {
         </button>
         <Star card={card} off={off} />
       </h3>
-      <p>{about}</p>
+      <p>
+        {changesData && <span class="jf-quiet">Changes data · </span>}
+        {about}
+      </p>
       {example && (
         <button
           type="button"
