@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.api import Session
 
+# Tests start many processes, each of which would compile the package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # Set on import: the notebooks' kernels and the servers that tests start take it over, and generate the data once.
 _CACHE = (
     None

@@ -437,7 +437,6 @@ def test_slugs_are_legal_distinct_and_each_finds_its_function(wire: list[str]) -
         assert found is function or found.name == slug
 
 
-@pytest.mark.slow
 def test_a_suggestion_in_a_large_catalog_looks_at_each_name_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -129,7 +129,6 @@ def test_a_job_of_a_coroutine_that_fails_keeps_its_error() -> None:
     assert "it failed" in job._repr_html_()
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks only")
 def test_a_forked_process_has_a_loop_of_its_own() -> None:
     """After a fork the child runs, though the parent's loop stays behind (FAULTS 104)."""

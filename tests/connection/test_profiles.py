@@ -890,7 +890,6 @@ def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert token_of(with_source(tmp_path, 'token_command = "echo $HOME"')) == "$HOME"
 
 
-@pytest.mark.slow
 def test_a_home_that_cannot_be_written_or_is_none_changes_nothing() -> None:
     """Connecting reads and writes nothing there (FAULTS 106)."""
     code = (

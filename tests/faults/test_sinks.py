@@ -135,7 +135,6 @@ def fails(source: str) -> nbformat.NotebookNode:
     return nbformat.v4.new_code_cell(source, metadata={"tags": ["raises-exception"]})
 
 
-@pytest.mark.slow
 @pytest.mark.fault(47, 102, 103)
 def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

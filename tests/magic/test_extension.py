@@ -160,7 +160,6 @@ LEFT = """
 """
 
 
-@pytest.mark.slow
 def test_reloading_leaves_one_of_everything_and_unloading_nothing(
     kernel: BlockingKernelClient,
 ) -> None:

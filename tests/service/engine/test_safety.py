@@ -582,7 +582,6 @@ def test_a_database_is_read_and_never_written(database: Path) -> None:
     assert checksum(database) == before
 
 
-@pytest.mark.slow
 def test_a_database_in_use_is_refused_with_the_process_that_uses_it(
     database: Path,
 ) -> None:

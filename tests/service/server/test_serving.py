@@ -1073,7 +1073,6 @@ def test_hanging_up_cancels_the_run(
     assert json.loads(service.says(r'\{.*"status": 499.*\}')[0])["function"] == "Nap"
 
 
-@pytest.mark.slow
 def test_a_kill_in_the_middle_of_a_run_loses_no_account(
     serve: Callable[..., Served],
     config: str,

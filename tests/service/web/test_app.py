@@ -643,7 +643,6 @@ def test_a_function_cannot_take_the_service_along(
     assert wire.rows("Quick") == []
 
 
-@pytest.mark.slow
 def test_a_query_over_the_memory_limit_is_500_with_a_message_and_the_service_keeps_working(
     publish: Callable[..., Wire],
 ) -> None:
@@ -677,7 +676,6 @@ def test_a_body_that_does_not_arrive_is_408(publish: Callable[..., Wire]) -> Non
     assert "0.3 seconds" in said
 
 
-@pytest.mark.slow
 def test_two_hundred_at_once_get_exact_answers(publish: Callable[..., Wire]) -> None:
     """FAULTS.md 115: over real HTTP, each gets its own result, or 503 with a time to wait."""
 

@@ -104,7 +104,6 @@ def assert_busy(reply: httpx.Response, status: int) -> None:
     assert 1 <= int(reply.headers["retry-after"]) <= 30
 
 
-@pytest.mark.slow
 def test_a_query_over_its_time_is_stopped_with_a_message(
     publish: Callable[..., Wire],
 ) -> None:
