@@ -85,6 +85,7 @@ def figures_of_the_page() -> dict[str, float]:
         pytest.skip(str(missing))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CEILINGS)
 def test_the_code_reads_no_worse_than_before(name: str) -> None:
     """Each figure is at most its ceiling."""

@@ -441,6 +441,7 @@ def test_where_nothing_fits_what_others_offer_does_not_either(
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", NOT_OURS, ids=row_id)
 def test_elsewhere_nothing_of_ours_is_offered(
     shell: InteractiveShell, text: str, capsys: Any
@@ -493,6 +494,7 @@ def test_long_hostile_text_is_read_in_one_go(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece", ["# (\n", '"a": 1,\n', '"a": [', "a: 1\n", "a: [1,\n", "[", "'", "\\"]
 )

@@ -635,6 +635,7 @@ def draw(frame: pd.DataFrame) -> list[str]:
     return [*view["notes"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WIDE)
 def test_large_frames_are_drawn(name: str) -> None:
     """2,000 columns and 100,000 categories, for any wish."""

@@ -65,7 +65,13 @@ def cells(frame: pd.DataFrame, keys: int) -> dict[tuple[str, ...], float]:
     return texts
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize(
+    "seed",
+    [
+        *range(10),
+        *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(10, 50)),
+    ],
+)
 def test_a_pivot_is_that_of_pandas_and_of_its_code(seed: int) -> None:
     """On frames, keys, measures and functions of all kinds; the rows are in the order of the code's, too."""
     frame = drawn(seed)

@@ -594,6 +594,7 @@ def test_an_ambiguous_ticker_is_refused_with_its_symbols(service: Wire) -> None:
 # Reports
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("unit", "frequency"),
     [("day", "D"), ("week", "W-SUN"), ("month", "M"), ("quarter", "Q")],

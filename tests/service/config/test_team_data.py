@@ -352,6 +352,7 @@ def test_the_listing_functions_return_the_teams_tables(team: Wire) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "dimensions", [[], ["Channel"], ["Region", "Brand", "Channel"]], ids=row_id
 )

@@ -148,6 +148,7 @@ QUERIES: dict[str, Callable[[DuckDBCall], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_query_gives_the_rows_of_its_expression_in_either_form(
     call: DuckDBCall, name: str
