@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import at, fill, look, pick, run, run_python, turn, wait_for
+from tests.browser.steps import at, box, fill, look, pick, run, run_python, turn, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -277,3 +277,98 @@ def test_the_last_of_two_thousand_columns_is_six_keys_away(
     expect(at(page, "chip:hidden")).to_contain_text("c1999 is hidden")
     pick(page, "chip-remove:hidden")
     expect(at(page, "chip:hidden")).to_have_count(0)
+
+
+def test_a_column_is_as_wide_as_its_edge_is_dragged(open_notebook: Callable[..., Page]) -> None:
+    """The next run keeps the width."""
+    page = open_notebook(FUNCTION)
+    wait_for(page, "form")
+    run(page)
+    header = page.locator('[role="columnheader"]', has=at(page, "sort:Spend"))
+    grip = at(page, "resize:Spend")
+    grip.hover()
+    width = header.evaluate("header => header.offsetWidth")
+    edge = grip.bounding_box()
+    assert edge
+    middle = edge["x"] + edge["width"] / 2
+    page.mouse.down()
+    page.mouse.move(middle + 40, edge["y"] + 10)
+    expect(header).to_have_js_property("offsetWidth", width + 40)
+    page.mouse.move(middle - 20, edge["y"] + 10)
+    expect(header).to_have_js_property("offsetWidth", width - 20)
+    page.mouse.move(middle + 60, edge["y"] + 10)
+    page.mouse.up()
+    expect(header).to_have_js_property("offsetWidth", width + 60)
+    page.mouse.move(middle, edge["y"] + 10)
+    run(page, number=2)
+    expect(header).to_have_js_property("offsetWidth", width + 60)
+
+
+# How far the grid is scrolled, and all that it is in.
+_SCROLLED = """() => {
+    const grid = document.querySelector('[data-jf="grid"]');
+    let around = 0;
+    for (let part = grid.parentElement; part; part = part.parentElement) around += part.scrollTop;
+    return [grid.scrollTop, around];
+}"""
+
+
+def test_the_wheel_is_the_notebooks_until_the_grid_is_clicked(
+    open_notebook: Callable[..., Page],
+) -> None:
+    """Over the grid it scrolls either the notebook or the rows, never both."""
+    page = open_notebook(FUNCTION, *["pass"] * 30)
+    wait_for(page, "form")
+    run(page)
+    cell = at(page, "grid").locator('.jf-td[data-r="3"]').first
+    cell.hover()
+    rows, notebook = page.evaluate(_SCROLLED)
+    page.mouse.wheel(0, 90)
+    page.wait_for_function(f"({_SCROLLED})()[1] > {notebook}")
+
+    cell.click()
+    still, notebook = page.evaluate(_SCROLLED)
+    assert still == rows
+    page.mouse.wheel(0, 90)
+    page.wait_for_function(f"({_SCROLLED})()[0] > {rows}")
+    assert page.evaluate(_SCROLLED)[1] == notebook
+
+
+LISTED = """import jupyter_funcs as jf
+from typing import Literal
+def stores(region: Literal["North", "South", "West"]) -> list[str]:
+    return [region]
+def towns(region: Literal["East", "West"]) -> list[str]:
+    return [region]
+panel = jf.connect([stores, towns]).panel("stores")
+panel"""
+
+
+def test_an_arrow_marks_the_first_option(open_notebook: Callable[..., Page]) -> None:
+    """Of a closed list, and of one opened by the mouse; functions have their first marked at once."""
+    page = open_notebook(LISTED)
+    wait_for(page, "form")
+    options = page.locator('[role="option"]')
+    marked = page.locator('[role="option"].is-on')
+    region = box(page, "region")
+    region.focus()
+    page.keyboard.press("ArrowDown")
+    expect(marked).to_have_text("North")
+    page.keyboard.press("ArrowDown")
+    expect(marked).to_have_text("South")
+    page.keyboard.press("Escape")
+    region.click()
+    expect(options).to_have_count(3)
+    expect(marked).to_have_count(0)
+    page.keyboard.press("ArrowDown")
+    expect(marked).to_have_text("North")
+    page.keyboard.press("Enter")
+    expect(region).to_have_value("North")
+
+    at(page, "picker").click()
+    expect(options).to_have_count(2)
+    expect(marked).to_contain_text("Stores")
+    page.keyboard.press("ArrowDown")
+    expect(marked).to_contain_text("Towns")
+    page.keyboard.press("Enter")
+    expect(at(page, "picker")).to_contain_text("Towns")

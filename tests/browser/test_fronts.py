@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import expect
@@ -324,6 +325,24 @@ def test_the_voila_page_keeps_to_its_window(
             page.set_viewport_size({"width": width, "height": 900})
             look(page, f"voila-{tab}-{theme}-{width}")
             assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+
+
+def test_the_address_of_a_voila_page_fills_its_form(
+    fronts: Callable[[str], Front], page: Page
+) -> None:
+    """The panel opens the function with the values that the address names, and runs nothing by itself."""
+    front = fronts("voila")
+    front.write("linked.ipynb", "import jupyter_funcs as jf\njf.connect().panel()")
+    link = urlencode({"funcs": "Get Panel Daily", "PanelName": CARD, "Symbol": SYMBOL})
+    page.goto(f"{front.address('linked.ipynb')}&{link}")
+    wait_for(page, "form", 0)
+    expect(at(page, "picker")).to_contain_text("Get Panel Daily")
+    expect(box(page, "PanelName")).to_have_value(CARD)
+    expect(box(page, "Symbol")).to_have_value(SYMBOL)
+    pick(page, "menu", "about")
+    expect(at(page, "about-box").locator("dt").first).to_have_text("version")
+    wait_for(page, "form", 0)  # the kernel has answered since, so a run would have begun
+    page.goto("about:blank")  # which ends the page's kernel
 
 
 def tab_to(page: Page, part: str) -> None:
