@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import at, box, fill, look, pick, run, run_python, turn, wait_for
+from tests.browser.steps import (
+    at,
+    box,
+    fill,
+    look,
+    pick,
+    run,
+    run_python,
+    turn,
+    wait_for,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -279,7 +289,9 @@ def test_the_last_of_two_thousand_columns_is_six_keys_away(
     expect(at(page, "chip:hidden")).to_have_count(0)
 
 
-def test_a_column_is_as_wide_as_its_edge_is_dragged(open_notebook: Callable[..., Page]) -> None:
+def test_a_column_is_as_wide_as_its_edge_is_dragged(
+    open_notebook: Callable[..., Page],
+) -> None:
     """The next run keeps the width."""
     page = open_notebook(FUNCTION)
     wait_for(page, "form")
