@@ -436,6 +436,7 @@ class Planner:
         """Choose the column of the colours, or of the bars."""
         if plan.kind == "bar":
             groups = [*self._categories, *self._of(Role.PERIOD)]
+            groups.sort(key=_is_flag)
             bars = _chosen(groups, wish.colour) or groups[0]
             plan.offer("colour", "Bars for", bars.name, _names(groups))
             return bars

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.frames.roles import ChartColumn
     from jupyter_funcs.panel.chart_plan import Array, Zoom
 
+CALENDARS_DIFFER = "Fiscal quarters of companies end on different days."
 _MOST_BARS = 50
 _MOST_DOTS = 1_000
 _USUAL_BINS = 24
@@ -73,7 +74,7 @@ class Chart:
         planner = self._planner
         plan = points.plan
         if planner.calendars_differ(plan.x, points.drawn):
-            points.notes.append("Fiscal quarters of companies end on different days.")
+            points.notes.append(CALENDARS_DIFFER)
         if planner.left_out > 0:
             points.notes.append(
                 f"{planner.left_out:,} more columns of the result can't be chosen here."
@@ -92,6 +93,13 @@ class Chart:
             "unit": _unit(plan, self._about),
             "code": _program(points, source.splitlines()),
         }
+
+    def calendars_differ(self, wish: ChartWish) -> bool:
+        """Return whether periods of the same name end on different days in all rows."""
+        plan = self._planner.plan(wish, None)
+        if isinstance(plan, str):
+            return False
+        return self._planner.calendars_differ(plan.x, slice(None))
 
     def points(self, wish: ChartWish, rows: Array | None, zoom: Zoom) -> Points | Json:
         """Return the points of a chart, or a view that says why there are none."""

@@ -21,7 +21,7 @@ from jupyter_funcs.core.errors import ArgumentError, Messages
 from jupyter_funcs.core.text import clip, inert, listed, some
 from jupyter_funcs.frames.diff import apart, diff
 from jupyter_funcs.frames.roles import flat, order_of_periods
-from jupyter_funcs.panel.chart_view import Chart
+from jupyter_funcs.panel.chart_view import CALENDARS_DIFFER, Chart
 from jupyter_funcs.panel.requests import (
     ChartWish,
     Json,
@@ -187,7 +187,7 @@ class HistoryView:
             frames = [frame.drop(columns=left_out) for frame in frames]
             about["code"] = _code(runs, names, left_out)
 
-        about |= _charts(frames, about, runs)
+        about |= _charts(*_chart_of_both(frames, runs), about)
         try:
             changes = diff(*frames, names=names or ("before", "after"))
         except ArgumentError as error:
@@ -406,38 +406,49 @@ def _frame_code(run: Run) -> str:
     return f"{connection(run.where)}.history.get({number}).frame"
 
 
-def _charts(frames: list[pd.DataFrame], compared: Json, runs: list[Run]) -> Json:
-    """Return both results as two lines, and sums or means of their largest categories, by one plan for all rows."""
-    charts: Json = {}
+def _chart_of_both(
+    frames: list[pd.DataFrame], runs: list[Run]
+) -> tuple[Chart, list[Any]]:
+    """Return a chart of the rows of both results, and the positions of each one's."""
     sides = [*map(flat, frames)]
     about = next((run.entry.description for run in runs if run.entry), "")
     both = Chart(pd.concat(sides, ignore_index=True), about)
-    rows_of_sides = np.split(np.arange(sum(map(len, sides))), [len(sides[0])])
-    for kind in ("line", "bar"):
-        wish = ChartWish(kind=kind, colour="")
-        views = [both.view(wish, rows=rows) for rows in rows_of_sides]
-        before, after = views
-        if not _are_alike(before, after, kind):
-            continue
-        old, new = map(_by_place, views)
-        places = _in_order([*(old | new)], before["x"])
-        if kind == "bar":
-            rows = [
-                [place, old.get(place), new.get(place)]
-                for place in places[:_MOST_TOTALS]
-            ]
-            title = {name: before[name] for name in ("title", "unit", "format")}
-            charts["totals"] = title | {"adds": before["zero"], "rows": rows}
-        elif any(choice["name"] == "points" for choice in before["choices"]):
-            values = [[*map(side.get, places)] for side in (old, new)]
-            charts["chart"] = before | _two_lines(before["x"], places, values, compared)
+    return both, np.split(np.arange(sum(map(len, sides))), [len(sides[0])])
+
+
+def _charts(both: Chart, rows: list[Any], compared: Json) -> Json:
+    """Return both results as two lines, and sums or means of their largest categories, by one plan for all rows."""
+    charts: Json = {}
+    wish = ChartWish(kind="line", colour="")
+    before, times, values = _drawn_twice(both, wish, rows)
+    if times and any(choice["name"] == "points" for choice in before["choices"]):
+        lines = [[*map(side.get, times)] for side in values]
+        charts["chart"] = before | _two_lines(before["x"], times, lines, compared)
+        if both.calendars_differ(wish):
+            charts["chart"]["notes"] = [*before["notes"], CALENDARS_DIFFER]
+
+    before, places, values = _drawn_twice(both, ChartWish(kind="bar", colour=""), rows)
+    # Bars of what the lines show would say nothing new.
+    if places and not (charts and places == times):
+        bars = [[place, *(side.get(place) for side in values)] for place in places]
+        about_bars = {name: before[name] for name in ("title", "unit", "format")}
+        about_bars["adds"] = before["zero"]
+        charts["totals"] = about_bars | {"rows": bars[:_MOST_TOTALS]}
 
     return charts
 
 
-def _are_alike(before: Json, after: Json, kind: str) -> bool:
-    is_alike = (before["kind"], before["title"]) == (kind, after["title"])
-    return is_alike and bool(before["series"] and after["series"])
+def _drawn_twice(
+    chart: Chart, wish: ChartWish, rows_of_sides: list[Any]
+) -> tuple[Json, list[Any], list[dict[Any, Any]]]:
+    """Return the first side's chart, the places of both and their values by place; none if the charts aren't alike."""
+    views = [chart.view(wish, rows=rows) for rows in rows_of_sides]
+    before, after = views
+    is_alike = (before["kind"], before["title"]) == (wish.kind, after["title"])
+    if not (is_alike and before["series"] and after["series"]):
+        return before, [], []
+    values = [*map(_by_place, views)]
+    return before, _in_order([*(values[0] | values[1])], before["x"]), values
 
 
 def _places_of(axis: Json) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.panel.history_view import Held, HistoryView
-from tests.conftest import wait_until
+from tests.conftest import PANEL, wait_until
 from tests.growth import assert_linear
 from tests.shells import interactive_shell
 
@@ -463,6 +463,22 @@ def test_totals_and_lines_are_of_the_same_steps_and_measures(
     one = pd.DataFrame({"Low": [3.0], "High": [5.0]})
     shown = view.compare(*pair(funcs, one, one * 2))
     assert (shown["totals"], shown["chart"]) == (None, None)
+
+
+def test_fiscal_quarters_of_two_companies_are_compared_as_lines() -> None:
+    """Their days are said to differ; a flag is no category, and bars of the same quarters would say nothing new."""
+    demo = jf.connect()
+    frames = [
+        demo.get_panel_fq(PanelName=PANEL, Symbol=symbol)
+        for symbol in ("NVRA US EQUITY", "BKQU US EQUITY")
+    ]
+    numbers = [run.number for run in demo.history.runs][-2:]
+    shown = HistoryView(demo, Held()).compare(*numbers)
+    assert shown["chart"]["notes"] == [
+        "Fiscal quarters of companies end on different days."
+    ]
+    assert shown["totals"] is None
+    del frames
 
 
 def test_a_run_without_a_result_is_said_to_have_none(

@@ -75,6 +75,14 @@ test("two companies are compared without a before, an after, or a better one", a
   assert.equal(el.querySelectorAll(".jf-up, .jf-down").length, 0);
   assert.doesNotMatch($("drawer").textContent, /before|after|change/i);
   await close();
+  const note = "Fiscal quarters of companies end on different days.";
+  const quarters = (request) => {
+    const view = compared(request, HISTORY);
+    return { ...view, chart: { ...view.chart, notes: [note] } };
+  };
+  const noted = await open({ compare: quarters }, ["tick:9", "tick:8", "compare"]);
+  assert.ok(noted.$("drawer").textContent.includes(note));
+  await noted.close();
   const times = { compare: (request) => compared(request, HISTORY, false) };
   const same = await open(times, ["tick:9", "tick:8", "compare"]);
   assert.deepEqual(heads(same.$), ["Region", "Before", "After", "Change", "%"]);
