@@ -89,7 +89,7 @@ def connect(  # noqa: PLR0913  # each names one thing, and few calls need more t
     """
     options = {"server": server, "allow_server": allow_server, "allow_http": allow_http}
     session = _connected(where, token, api_key, transport, **options)
-    # That of the demo takes 5 ms: its engine is imported by its first run.
+    # The demo's takes 5 ms: its engine is imported by its first run.
     if transport is None:
         session.list_early()
     return session

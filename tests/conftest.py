@@ -197,9 +197,8 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
             importlib.import_module("ibis.backends.duckdb")
         gc.enable()
         gc.freeze()
-        gc.set_threshold(
-            100_000, 20, 20
-        )  # a twentieth of the time goes into looking for garbage otherwise
+        # A twentieth of the time goes into looking for garbage otherwise.
+        gc.set_threshold(100_000, 20, 20)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -36,9 +36,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
-LINKED = re.findall(
-    r"\]\((jupyter_funcs/guide/[\w-]+\.md)\) \|", README
-)  # the table of pages, in its order
+# The table of pages, in its order.
+LINKED = re.findall(r"\]\((jupyter_funcs/guide/[\w-]+\.md)\) \|", README)
 PAGES = {name: (ROOT / name).read_text("utf-8") for name in ["README.md", *LINKED]}
 GUIDE = "\n".join(PAGES.values())
 BLOCKS = {

@@ -284,9 +284,8 @@ def read_options(text: str, others: Mapping[str, str] = {}) -> Words:
         of_parameters = plain <= others.keys() and not re.search(
             "(?i)option|value|choice", lead
         )
-        are_times = all(
-            word[:4].isdecimal() and word[10:11] == "T" for word in listed
-        )  # examples of their format
+        # Examples of their format.
+        are_times = all(word[:4].isdecimal() and word[10:11] == "T" for word in listed)
         if len(listed) > 1 and all(plain) and not (of_parameters or are_times):
             return listed
         return ()

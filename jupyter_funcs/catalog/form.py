@@ -424,7 +424,7 @@ class Form:
             if field.required and name not in args and not missing(field)
         }
         self._compare(args, warnings, Evidence.DESCRIBED)
-        # With the text of the first field that has the rule.
+        # The value is the text of the first field that has the rule.
         unmet: dict[tuple[str, ...], str] = {}
         for rule in (field.rule for field in self._by_name.values()):
             if rule and args.keys().isdisjoint(rule.names):

@@ -28,9 +28,8 @@ def check(options: argparse.Namespace) -> None:
     settings = load(options.config)
     functions = settings.functions
     if options.folders:
-        folders = tuple(
-            folder.expanduser().absolute() for folder in options.folders
-        )  # workers have their own folder
+        # Workers have their own folder.
+        folders = tuple(folder.expanduser().absolute() for folder in options.folders)
         functions = functions.model_copy(
             update={"folders": folders, "entry_points": False}
         )

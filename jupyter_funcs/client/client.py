@@ -100,9 +100,8 @@ class Client(ABC, Generic[CallT_co]):
         self, connection: Connection, transport: AnyTransport | None = None
     ) -> None:
         self._connection = connection
-        self.remote = Remote(
-            Transport(connection, transport)
-        )  # sends the requests on the background loop
+        # Sends the requests on the background loop.
+        self.remote = Remote(Transport(connection, transport))
         self.remote.transport.on_change = _weakly(self._listing_changed)
         # Close the connections of a session that nobody holds, but not at exit, when they end anyway.
         remote = self.remote

@@ -120,9 +120,8 @@ class RemoteCall:
                 job.cancel()
             raise
 
-        if (
-            "jupyter_funcs.magic.extension" in sys.modules
-        ):  # only the extension completes listed values
+        # Only the extension completes listed values.
+        if "jupyter_funcs.magic.extension" in sys.modules:
             self.learn(job.args)
 
         return frame

@@ -238,6 +238,5 @@ class Job:
     async def _follow(self, name: str) -> None:
         while not self.future.done():
             notebook.publish_html(self._repr_html_(), name, again=True)
-            await asyncio.sleep(
-                max(_REFRESH_SECONDS, self.elapsed / 50)
-            )  # less often in a long run
+            # Less often in a long run.
+            await asyncio.sleep(max(_REFRESH_SECONDS, self.elapsed / 50))

@@ -87,7 +87,8 @@ def _answers(question: Question) -> dict[str, Any] | None:
     except (
         EOFError,
         RuntimeError,
-    ):  # ipykernel's StdinNotImplementedError is one: nobody can answer
+    ):
+        # ipykernel's StdinNotImplementedError is one: nobody can answer.
         return None
 
     if reply.strip().casefold() in _NO:

@@ -78,7 +78,8 @@ class Remote:
         except (
             DeadlineError,
             ReplyTooLargeError,
-        ) as error:  # no option gives it more time or more bytes
+        ) as error:
+            # No option gives it more time or more bytes.
             if progress.attempts and isinstance(error, DeadlineError):
                 error.hint = "Try again."
             elif progress.attempts:
@@ -356,9 +357,8 @@ class ListedValues:
             self._listings[key] = task
 
             def end(task: asyncio.Task[pd.DataFrame]) -> None:
-                failed = (
-                    task.cancelled() or task.exception()
-                )  # asyncio prints an exception that nobody retrieves
+                # asyncio prints an exception that nobody retrieves.
+                failed = task.cancelled() or task.exception()
                 if failed and self._listings.get(key) is task:
                     del self._listings[key]
 

@@ -117,7 +117,7 @@ class Exchange:
         self, connection: Connection, transport: AnyTransport | None = None
     ) -> None:
         mask_logs()
-        # Which has no headers as text.
+        # An ASGI transport has no headers as text.
         if not isinstance(transport, httpx.ASGITransport):
             _bound_header_pattern()
         self.connection = connection
@@ -189,9 +189,8 @@ class Exchange:
         async with self._lanes.client() as (client, retire):
             progress.attempts += 1
             headers = httpx.Headers({} if request.body is None else _JSON)
-            headers.update(
-                httpx.Headers(request.headers, encoding="latin-1")
-            )  # whatever the case of their names
+            # Whatever the case of their names.
+            headers.update(httpx.Headers(request.headers, encoding="latin-1"))
             is_ready = isinstance(request.body, bytes | AsyncIterable | None)
             body: Any = request.body if is_ready else msgspec.json.encode(request.body)
             places = [credential.place for credential in request.credentials]
@@ -399,9 +398,8 @@ class Lanes:
     def __init__(self, open_client: Callable[[], httpx.AsyncClient]) -> None:
         self._open_client = open_client
         self._places = asyncio.Semaphore(CONNECTIONS * _LANES)
-        self._lanes: list[
-            _Lane
-        ] = []  # a lane that isn't here gets no new requests; its last one closes it
+        # A lane that isn't here gets no new requests; its last one closes it.
+        self._lanes: list[_Lane] = []
         self._closing: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager

@@ -613,9 +613,8 @@ def ask_password(user: str) -> Hidden:
 def _ask(show: Callable[[], str], what: str, otherwise: FuncsError | None) -> Hidden:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "error", getpass.GetPassWarning
-            )  # where the answer would be shown, don't ask
+            # Where the answer would be shown, don't ask.
+            warnings.simplefilter("error", getpass.GetPassWarning)
             answer = Hidden(show())
     except (EOFError, OSError, NotImplementedError, getpass.GetPassWarning):
         # The third: the front end has no input.

@@ -604,9 +604,8 @@ def _read_profile(name: str, path: Path) -> _Table:
 
 
 def _no_profile(name: str, profiles: _Table, path: Path) -> ConfigError:
-    if (
-        len(name) > _MAX_PROFILE_NAME or "@" in name
-    ):  # perhaps a token, or an address with a password
+    # Perhaps a token, or an address with a password.
+    if len(name) > _MAX_PROFILE_NAME or "@" in name:
         return ConfigError(
             "There is no such profile: a profile's name is shorter and has no @.",
             "Use a name or an address. If this was a token, have it replaced: the history keeps what you type.",

@@ -158,10 +158,11 @@ _AROUND = {
 _MAX_LEVELS = 6  # of an error
 _MAX_PARTS = 8  # of a path
 _MAX_SAID = 20  # texts that a person reads
+# They may be about arguments, as a 422 is.
 _REFUSALS = {
     HTTPStatus.BAD_REQUEST,
     HTTPStatus.CONFLICT,
-}  # which may be about arguments, as a 422 is
+}
 # Each alternative ends or fails without looking back, so that the time is linear.
 _MARKUP = re.compile(r"(?is)<(script|style)\b.*?(?:</\1\s*+>|\Z)|<[^<>]*+>")
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
@@ -345,9 +346,8 @@ def _is_gzip(response: httpx.Response) -> bool:
 def _check(response: httpx.Response, body: bytes) -> None:
     """Raise if the body of a 200 is empty or a web page."""
     head = body[:_MAX_ERROR_BYTES].lstrip()
-    if (
-        not head and len(body) <= _MAX_ERROR_BYTES
-    ):  # the reader finds out about more blanks, in a thread
+    # The reader finds out about more blanks, in a thread.
+    if not head and len(body) <= _MAX_ERROR_BYTES:
         raise ProtocolError("The service sent an empty reply.", TRY_AGAIN)
 
     if head.startswith(b"<") and "html" in response.headers.get(

@@ -217,9 +217,8 @@ class Breaker:
             self._probe = None
             self._pause = min(self.max_pause, self._pause * 2)
             self._open(now)
-        elif (
-            admission.counts and not self.is_open
-        ):  # requests that were in flight when it opened say nothing new
+        elif admission.counts and not self.is_open:
+            # Requests that were in flight when it opened say nothing new.
             self._failures.append(now)
             if (
                 len(self._failures) == self.max_failures

@@ -168,9 +168,8 @@ class Password(Secret):
     __slots__ = ("_password",)
 
     def __init__(self, user: str, password: str) -> None:
-        self._password = Hidden(
-            password or user
-        )  # to be masked as well; a key may be sent as the name alone
+        # It is masked as well; a key may be sent as the name alone.
+        self._password = Hidden(password or user)
         Hidden.__init__(self, base64.b64encode(f"{user}:{password}".encode()).decode())
 
 
@@ -190,9 +189,8 @@ def redacted_all(text: str) -> str:
 
 def redacted_line(text: str, most: int = 300) -> str:
     """Return the beginning of a foreign text, as one line without the secrets of this process."""
-    return clip(
-        inert(redacted_all(text[: 20 * most])), most
-    )  # longer before: a secret that is cut can't be masked
+    # Longer before: a secret that is cut can't be masked.
+    return clip(inert(redacted_all(text[: 20 * most])), most)
 
 
 def redacted_values(value: T) -> T:
@@ -238,9 +236,8 @@ def _parts(secrets: tuple[str, ...]) -> frozenset[str]:
     for secret in secrets:
         data = secret.encode("utf-8", "replace")
         forms |= {secret, quote_plus(data)}
-        for shift in range(
-            3 if len(secret) >= _MIN_PART else 0
-        ):  # where it begins in three bytes decides its letters
+        # Where it begins in three bytes decides its letters.
+        for shift in range(3 if len(secret) >= _MIN_PART else 0):
             coded = base64.b64encode(bytes(shift) + data).decode()[
                 (shift * 8 + 5) // 6 : (shift + len(data)) * 8 // 6
             ]
@@ -262,9 +259,8 @@ def known_secrets() -> list[str]:
     """Return all secrets of this process, the longest first; never store or show them."""
     alive: list[Hidden] = []
     for _ in range(100):
-        with suppress(
-            RuntimeError
-        ):  # another thread created one meanwhile; a lock would not survive a fork
+        # Another thread created one meanwhile; a lock would not survive a fork.
+        with suppress(RuntimeError):
             alive = list(_alive)
             break
 

@@ -217,9 +217,8 @@ class Transport:
 
     def reopen_after_fork(self) -> None:
         """Start again in a forked process."""
-        if (
-            self._pid != os.getpid()
-        ):  # a child must not use its parent's sockets, nor wait for its parent's requests
+        # A child must not use its parent's sockets, nor wait for its parent's requests.
+        if self._pid != os.getpid():
             self._open()
 
     async def send(
@@ -266,9 +265,8 @@ class Transport:
         except BaseException as error:
             # Cancelled, or from the token source or a bug of ours.
             is_late = progress.attempts and loop_time() >= terms.until - _TIMER_STEP
-            if is_late and isinstance(
-                error, asyncio.CancelledError
-            ):  # by the deadline: the service failed
+            # The deadline ended it: the service failed.
+            if is_late and isinstance(error, asyncio.CancelledError):
                 breaker.failed(loop_time(), admission)
             else:
                 breaker.dropped(admission)
@@ -325,9 +323,8 @@ class Transport:
             if seconds is None or not self._health.budget.take(timed_out=timed_out):
                 return reply
             await asyncio.sleep(seconds)
-            if (
-                terms.until - loop_time() < MIN_TIME_LEFT
-            ):  # it took longer, for instance because the machine slept
+            # It took longer, for instance because the machine slept.
+            if terms.until - loop_time() < MIN_TIME_LEFT:
                 return reply
 
         raise AssertionError  # count() has no end

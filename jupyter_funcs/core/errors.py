@@ -109,9 +109,8 @@ class FuncsError(Exception):
             # Holds lines, not frames with everything in them. Lines are looked up on demand, after a token typed in one
             # of them has been masked.
             traceback = TracebackException.from_exception(self, lookup_lines=False)
-            if (
-                traceback.stack and traceback.stack[0].name == "run_code"
-            ):  # IPython's own, above the cell
+            # IPython's own, above the cell.
+            if traceback.stack and traceback.stack[0].name == "run_code":
                 del traceback.stack[0]
             _last[:] = [traceback]
 

@@ -162,9 +162,8 @@ def create_locked(path: Path, mode: int = 0o666) -> BinaryIO:
     while True:
         file = open(path, "xb", opener=partial(os.open, mode=mode))  # noqa: SIM115  # the caller closes it
         lock(file, waits=True)
-        if os.fstat(
-            file.fileno()
-        ).st_nlink:  # else another process has removed it before it was locked
+        # Else another process has removed it before it was locked.
+        if os.fstat(file.fileno()).st_nlink:
             return file
         file.close()
 

@@ -52,9 +52,8 @@ class GuidePage:
         return self.text
 
     def _repr_markdown_(self) -> str:
-        linked = _LINK.sub(
-            r"\1 (`%funcs docs \2`)", self.text
-        )  # a cell can't open another file of the guide
+        # A cell can't open another file of the guide.
+        linked = _LINK.sub(r"\1 (`%funcs docs \2`)", self.text)
         return _PICTURE.sub(_embedded, linked)
 
     def wrapped(self, width: int) -> str:

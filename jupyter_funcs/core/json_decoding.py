@@ -102,7 +102,7 @@ def as_list(value: Any) -> list[Any]:
 def read_object(data: bytes | str) -> JsonObject:
     """Return a JSON object, or an empty one in place of anything else."""
     with suppress(ValueError, RecursionError):
-        # Which refuses NaN and Infinity.
+        # It refuses NaN and Infinity.
         return only(dict, json.loads(data, parse_constant=int))
     return {}
 
@@ -233,9 +233,10 @@ def replace_constants(document: str) -> tuple[str, int]:
     marked = _marked(document)
     if marked == document or _MARK in document:
         return document, 0
+    # Some are in strings.
     if b'"' in marked.encode(errors="replace").translate(None, _NEITHER).replace(
         b'""', b""
-    ):  # some are in strings
+    ):
         parts = document.split('"')
         parts[::2] = _marked('"'.join(parts[::2])).split('"')
         marked = '"'.join(parts)
@@ -253,9 +254,8 @@ def _marked(text: str) -> str:
 
 def replace_lone_escapes(document: str) -> str:
     """Replace escaped halves of surrogate pairs with U+FFFD, which has the same length."""
-    if (
-        r"\ud" not in document and r"\uD" not in document
-    ) or "\0" in document:  # which JSON never contains
+    # JSON never contains a null character.
+    if (r"\ud" not in document and r"\uD" not in document) or "\0" in document:
         return document
     return _LONE.sub(r"\\ufffd", document.replace(r"\\", "\0\0")).replace("\0\0", r"\\")
 

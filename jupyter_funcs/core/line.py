@@ -227,10 +227,11 @@ def name_and_arguments(words: list[str]) -> tuple[str, list[str]]:
     Everything before the first argument is the name, so that it needs no quotes. An argument quoted as a whole, as in a
     shell (``"PanelName=Demo Card Panel"``), is returned with quotes around its parts.
     """
+    # The first word is a name, even if it contains "=".
     words = [
         *words[:1],
         *map(_in_parts, words[1:]),
-    ]  # the first word is a name, even if it contains "="
+    ]
     first = next(
         (at for at, word in enumerate(words) if NAME_AND_VALUE.fullmatch(word)),
         len(words),

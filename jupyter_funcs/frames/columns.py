@@ -95,9 +95,8 @@ def check_cells(
 def packed(values: Sequence[Any]) -> Column:
     """Pack values into a column."""
     if len(values) and type(values[0]) is str and has_arrow():
-        with suppress(
-            TypeError, ValueError
-        ):  # which pyarrow raises for other types; asking for all types takes longer
+        # pyarrow raises these for other types; asking for all types takes longer.
+        with suppress(TypeError, ValueError):
             return Column("text", _pack_texts(values))
 
     types = set(map(type, values))

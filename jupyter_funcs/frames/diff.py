@@ -329,7 +329,6 @@ def _differs(left: Series, right: Series, tolerance: float) -> Any:
 
     both = (left.notna() & right.notna()).to_numpy()
     differs = left.isna().to_numpy() != right.isna().to_numpy()
-    differs[both] = left[both].astype(object) != right[both].astype(
-        object
-    )  # which compares exactly
+    # Objects are compared exactly.
+    differs[both] = left[both].astype(object) != right[both].astype(object)
     return differs

@@ -276,10 +276,11 @@ class Listed(Declared):
         is_time = self.kind in _TIMES
         if column.kind == "time":  # of Arrow
             return column.data if is_time or self.kind == "any" else None
+        # A number isn't a count of milliseconds here.
         if is_time and column.kind not in {
             "text",
             "null",
-        }:  # a number isn't a count of milliseconds here
+        }:
             return None
 
         # RFC 3339 requires an offset.

@@ -489,7 +489,7 @@ def described(
     from pydantic.json_schema import GenerateJsonSchema
 
     class DecimalSchemas(GenerateJsonSchema):
-        # Else the same as that of float | str.
+        # Otherwise the same as for float | str.
         def decimal_schema(self, schema: Any) -> JsonObject:
             number = super().decimal_schema(schema)["anyOf"][0]
             return {**number, "type": ["number", "string"], "format": "decimal"}
@@ -510,9 +510,8 @@ def _with_extensions(annotation: Any) -> Any:
     if is_typeddict(annotation) and type(annotation).__module__ == "typing":
         hints = get_type_hints(annotation, include_extras=True)
         fields = {name: _with_extensions(hint) for name, hint in hints.items()}
-        make: Any = (
-            typing_extensions.TypedDict
-        )  # which mypy takes for a special form that can't be called
+        # mypy takes it for a special form that can't be called.
+        make: Any = typing_extensions.TypedDict
         return make(annotation.__name__, fields, total=annotation.__total__)
 
     parts = get_args(annotation)

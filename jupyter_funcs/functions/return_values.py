@@ -61,9 +61,8 @@ def tabular(value: Any) -> pd.DataFrame | pa.Table | Any:
     """Return what has columns as a frame or an Arrow table, a record as a dictionary, and several as a list."""
     if (table := _table(value)) is not None:
         return table
-    if hasattr(
-        type(value), "__array_interface__"
-    ):  # a number of numpy, or an array of more dimensions
+    # A number of numpy, or an array of more dimensions.
+    if hasattr(type(value), "__array_interface__"):
         return values_of(value) if value.ndim else value
 
     value = _record(value)
@@ -143,9 +142,8 @@ def _edges(graph: Any) -> pd.DataFrame:
 
 def _joined(parts: dict[Any, Any], *, is_tuple: bool = False) -> Any:
     """Return several tables as one: side by side if they have the same rows, else one below the other."""
-    if isinstance(
-        parts.get("frame"), _of_pandas("DataFrame")
-    ):  # scikit-learn's name for the data with its target
+    # scikit-learn's name for the data with its target.
+    if isinstance(parts.get("frame"), _of_pandas("DataFrame")):
         return parts["frame"]
 
     tables = {

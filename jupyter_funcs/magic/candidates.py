@@ -99,9 +99,8 @@ class Quoting(NamedTuple):
             end = QUOTES[quote]
             inner = self.escape(value, end)
             if inner is not None:
-                closing = (
-                    "" if begin and after.startswith(end) else end
-                )  # many editors close a quote themselves
+                # Many editors close a quote themselves.
+                closing = "" if begin and after.startswith(end) else end
                 return f"{quote}{inner}{closing}"
 
         return None
@@ -265,9 +264,8 @@ class PartialCode:
 
     def __init__(self, before: str, after: str) -> None:
         self.after = after
-        self.open: list[
-            list[int]
-        ] = []  # the place of each open bracket, then those of the commas directly within it
+        # The place of each open bracket, then those of the commas directly within it.
+        self.open: list[list[int]] = []
         self._openings: dict[int, int] = {}  # by the place of the closing bracket
         pieces: list[str] = []  # with spaces for comments
         written = at = 0

@@ -273,9 +273,8 @@ def _at_parameter(
     call: WrittenCall, tables: list[str], typed: str, after: str
 ) -> Offer:
     """Offer the names of parameters that have no argument yet, or values after a name."""
-    is_quoted = (
-        typed[:1] in QUOTES and split_open(typed)[1] == 0
-    )  # the quotes enclose the whole argument
+    # The quotes enclose the whole argument.
+    is_quoted = typed[:1] in QUOTES and split_open(typed)[1] == 0
     if is_quoted and "=" in typed:
         name, _, value = typed[1:].partition("=")
         offered = call.offer_values(name, typed[0] + value, after)

@@ -117,9 +117,8 @@ class Extension:
 
         for (kind, name), printer in self._printers.items():
             present = self._formatter(kind).pop(name, None)
-            if (
-                present is not None and (kind, name) in self._replaced_printers
-            ):  # registered after ours, may call it
+            # Registered after ours, may call it.
+            if present is not None and (kind, name) in self._replaced_printers:
                 self._formatter(kind).for_type(name, present)
                 continue
             self._replaced_printers[kind, name] = present
@@ -185,9 +184,8 @@ def _print_dataset(dataset: Any, printer: Any, *_: object) -> None:
 
 def of(shell: InteractiveShell) -> Extension:
     """Return a shell's extension, created on first use."""
-    extension: Extension | None = shell.meta.get(
-        "jupyter_funcs"
-    )  # IPython's place for the data of extensions
+    # IPython's place for the data of extensions.
+    extension: Extension | None = shell.meta.get("jupyter_funcs")
     if extension is None:
         extension = shell.meta["jupyter_funcs"] = Extension(shell)
     return extension

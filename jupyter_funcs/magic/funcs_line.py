@@ -114,9 +114,10 @@ class Line:
 def read_line(text: str, cell: str | None, sessions: Sessions) -> Line:
     """Read a line, with the cell's body if there is one; without a subcommand it opens the panel, or asks for help."""
     words = split_line(text)
+    # A quoted one is text.
     is_silent = (
         bool(words) and words[-1].endswith(";") and not words[-1].endswith("\\;")
-    )  # a quoted one is text
+    )
     if is_silent:
         words[-1:] = filter(None, [words[-1].rstrip(";")])
     options = parser().parse_intermixed_args(words)

@@ -155,9 +155,8 @@ def mask(shell: Any, secrets: Sequence[str], result: Any = None) -> None:
 
 
 def _mask_sources(masked: Callable[[str], str]) -> None:
-    for name, entry in list(
-        linecache.cache.items()
-    ):  # tracebacks show the lines of a cell from here
+    # Tracebacks show the lines of a cell from here.
+    for name, entry in list(linecache.cache.items()):
         if len(entry) == 4 and name.startswith("<") | ("ipykernel" in name):
             size, modified, lines, path = entry
             linecache.cache[name] = (

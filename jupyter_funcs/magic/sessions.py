@@ -33,9 +33,8 @@ class Sessions:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self.shell = shell
-        self._by_profile: dict[
-            str, Session
-        ] = {}  # so that each profile's functions are listed once
+        # The functions of each profile are listed once.
+        self._by_profile: dict[str, Session] = {}
 
     @property
     def namespace(self) -> dict[str, Any]:

@@ -70,9 +70,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.function import RemoteCall
 
     Said = Mapping[str, Sequence[str]]  # of fields
-    LastEntered = dict[
-        str, tuple[Kind, Any]
-    ]  # the value that was entered last under each name, in any form of a panel
+    # The value that was entered last under each name, in any form of a panel.
+    LastEntered = dict[str, tuple[Kind, Any]]
 
 _MOST_VALUES = 10_000  # of one field
 _LONGEST = 1_000_000  # characters of one field
@@ -161,9 +160,8 @@ class FormView:
 
     def _forget(self) -> None:
         self._pressed = False
-        self._carried: dict[
-            str, bool
-        ] = {}  # of fields that were filled in, whether from another form
+        # Fields that were filled in, and whether from another form.
+        self._carried: dict[str, bool] = {}
         self._refused: dict[str, Sequence[str]] = {}
         self._removed: Messages = {}
 

@@ -106,9 +106,8 @@ class HeaderView:
             ]
             sections += groups.items()
 
-        rows: dict[
-            str, tuple[str, Function]
-        ] = {}  # by slug: two functions may be equal in every field
+        # The key is the slug: two functions may be equal in every field.
+        rows: dict[str, tuple[str, Function]] = {}
         for title, functions in sections:
             for function in functions:
                 rows.setdefault(catalog.slug(function), (title, function))

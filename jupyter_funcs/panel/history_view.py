@@ -78,11 +78,12 @@ class HistoryView:
 
     session: RecordedClient[RemoteCall]
     held: Held = HELD
+    # The last runs, and what was said of them.
     _compared: tuple[object, Json, TableView | None] = (
         None,
         {},
         None,
-    )  # the last runs, and what was said of them
+    )
 
     @answers("history", in_thread=True, reads=True)
     def rows(self, *, earlier: bool = True, kept: bool = False) -> list[Json]:

@@ -26,9 +26,8 @@ Name = Annotated[str, Meta(max_length=500)]
 Finite = Annotated[float, Meta(ge=-1e300, le=1e300)]  # no NaN either
 LongText = Annotated[str, Meta(max_length=10_000_000)]
 Texts = Annotated[list[LongText], Meta(max_length=100_000)]  # of one field
-RunNumber = (
-    Number | Annotated[str, Meta(max_length=50)]
-)  # a text names a run of an earlier kernel: "14/3"
+# A text names a run of an earlier kernel: "14/3".
+RunNumber = Number | Annotated[str, Meta(max_length=50)]
 # Of a run that the service keeps.
 KeptId = Annotated[str, Meta(pattern=r"^[\w-]{1,100}$")]
 FileFormat = Literal["csv", "xlsx", "parquet", "json", "file"]
@@ -47,9 +46,8 @@ class NotText(Part, frozen=True):
 
 
 PageValue = None | LongText | Texts | NotText
-FailedRows = Annotated[
-    list[Number], Meta(max_length=1_000)
-]  # positions in the list of failed runs; all if empty
+# Positions in the list of failed runs; all if empty.
+FailedRows = Annotated[list[Number], Meta(max_length=1_000)]
 # To a question of a source.
 Answers = Annotated[dict[Name, LongText], Meta(max_length=1_000)]
 PageValues = Annotated[dict[Name, PageValue], Meta(max_length=10_000)]

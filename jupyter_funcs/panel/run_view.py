@@ -77,9 +77,8 @@ _NO_WIDGET = (
 )
 _MOST_CHARTS = 16  # kept
 _MOST_SHOWN = 10 * 2**20  # bytes of a file
-_PICTURES = {
-    f"image/{kind}" for kind in ("png", "jpeg", "gif", "webp", "svg+xml")
-}  # which run no script
+# These run no script.
+_PICTURES = {f"image/{kind}" for kind in ("png", "jpeg", "gif", "webp", "svg+xml")}
 _MOST_DOWNLOADED = 25 * 2**20  # bytes
 _CHANGED = "was changed in the notebook; the panel shows the reply."
 # Windows opens a device by these names, whatever their ending, and a colon names a drive or a stream of a file.

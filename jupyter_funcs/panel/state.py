@@ -474,9 +474,8 @@ class PanelState:
         session = self.session
         self.header.status = await asyncio.to_thread(session.status, asks=False)
         self.publish()
-        if (
-            not self.visit and session.kind == "service" and not session.address
-        ):  # list the demo's examples
+        # List the demo's examples.
+        if not self.visit and session.kind == "service" and not session.address:
             for call in self.header.offered():
                 with suppress(FuncsError):
                     await example_values(call, call.form())

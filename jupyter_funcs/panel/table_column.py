@@ -57,13 +57,14 @@ _DAY = re.compile(
     r"(?a)\d{4}(?:-\d\d?(?:-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)?)?"
 )
 _TYPED = re.compile(r"(?a)([+-]?(?:\d{1,40}\.?\d{0,12}|\.\d{1,12}))(%?)")
+# The key is the kind of the type.
 _OF_ARROW = {
     "i": "Int64",
     "u": "UInt64",
     "f": "Float64",
     "b": "boolean",
     "U": "string",
-}  # by the kind of the type
+}
 _DECIMAL_COMMA = re.compile(r",(?!\d{3}(?!\d))|\.[^.,]*,")
 EMPTY = step("isna")
 # Errors from values of any type: they can't be compared, are too large, or contain themselves.

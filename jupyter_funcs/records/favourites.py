@@ -62,11 +62,12 @@ class Favourites:
         try:
             content = read_object(read_small(self._path))
         except OSError as error:
+            # It must not be replaced.
             if error.errno not in {
                 errno.ENOENT,
                 errno.ENOTDIR,
                 errno.EFBIG,
-            }:  # it must not be replaced
+            }:
                 self._lose(error)
             return {}
 

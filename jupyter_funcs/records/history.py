@@ -372,7 +372,8 @@ def _load_cached(
     except (
         FuncsError,
         RuntimeError,
-    ):  # no listing, no such function, no token or other parameters; or on the loop
+    ):
+        # No listing, no such function, no token or other parameters; or on the loop.
         return None
 
 

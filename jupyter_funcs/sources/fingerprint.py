@@ -32,6 +32,7 @@ _OF_CODE = (
 _COPIES = ("__getstate__", "__reduce__", "__reduce_ex__")
 _DERIVED = ("__dict__", "__weakref__", "_abc_impl", "__pydantic")
 _COLLECTS = {"add", "append", "clear", "extend", "insert", "pop", "remove", "update"}
+# Where wrappers, methods and properties hold their function.
 _WRAPPED = (
     "__dict__",
     "__func__",
@@ -39,7 +40,7 @@ _WRAPPED = (
     "fget",
     "fset",
     "fdel",
-)  # of wrappers, methods and properties
+)
 _numbered: dict[int, Any] = {}  # by id, which no other object can have any more
 _process = uuid.uuid4().hex
 _files: weakref.WeakKeyDictionary[ModuleType, tuple[Any, bytes]] = (
@@ -257,9 +258,8 @@ def _number(value: Any) -> str:
 def _file(module: ModuleType) -> bytes:
     """Return the hash of a module's file as it was when first asked for: what is loaded may be older than the file."""
     spec_then, content = _files.get(module, (None, b""))
-    spec = getattr(
-        module, "__spec__", None
-    )  # another one when the module is loaded again; none of a shell's own
+    # Another one when the module is loaded again; none of a shell's own.
+    spec = getattr(module, "__spec__", None)
     if not content or spec is not spec_then:
         with suppress(AttributeError, OSError):
             content = hashlib.sha256(Path(module.__file__ or "").read_bytes()).digest()

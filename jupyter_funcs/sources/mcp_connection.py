@@ -382,9 +382,8 @@ class Link:
                         self.kill("SIGTERM")
                         await _has_exited(process, _TERM_SECONDS)
                     self.kill()
-                    await _has_exited(
-                        process, _TERM_SECONDS
-                    )  # or closing its pipes takes its exit code
+                    # Otherwise, closing its pipes takes its exit code.
+                    await _has_exited(process, _TERM_SECONDS)
                     tasks.cancel_scope.cancel()
 
     async def _read(self, process: Process, received: Any) -> None:
@@ -393,9 +392,8 @@ class Link:
             while True:
                 line = await stdout.receive_until(b"\n", MAX_BYTES)
                 self.received += len(line)
-                if message := await asyncio.to_thread(
-                    self._message, line
-                ):  # a long one takes a while
+                # A long one takes a while.
+                if message := await asyncio.to_thread(self._message, line):
                     await received.send(message)
         except anyio.DelimiterNotFound:
             self._why = too_large(MAX_BYTES)
@@ -542,9 +540,8 @@ class Link:
         )
         if self._noise:
             hint = f"It wrote {quote(redacted_all(self._noise.decode('utf-8', 'replace')))} where a message belongs."
-        return Failure(
-            ServiceConnectionError(what, hint), Proof.FAILED
-        )  # sent again, it would end again
+        # Sent again, it would end again.
+        return Failure(ServiceConnectionError(what, hint), Proof.FAILED)
 
 
 class _LenientDispatcher(JSONRPCDispatcher[Any]):

@@ -44,12 +44,13 @@ _NAMED = {
     ),
     "requestBodies",
 }
+# A file with such a key isn't several parts by name.
 _OF_PARTS = {
     "type",
     "properties",
     "allOf",
     "in",
-}  # a file with such a key isn't several parts by name
+}
 
 
 class DocumentFiles:
@@ -232,5 +233,6 @@ def _content(path: Path, folder: Path, most: int) -> bytes | Exception:
         OSError,
         ValueError,
         RuntimeError,
-    ) as error:  # the last for links that lead to themselves
+    ) as error:
+        # The last for links that lead to themselves.
         return error

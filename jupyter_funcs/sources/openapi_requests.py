@@ -52,9 +52,8 @@ TEXT_BODY = re.compile(
     r"text/[^;]*|[^;]*[/+-](?:xml|yaml|ndjson|graphql|sql)\b.*", re.IGNORECASE
 )
 _PIECE = 2**18  # bytes of a file that are read at once
-PLACE = re.compile(
-    r"\{\+?([^{}]*)\}"
-)  # with a plus, as in RFC 6570, its value may be several steps of the path
+# With a plus, as in RFC 6570, its value may be several steps of the path.
+PLACE = re.compile(r"\{\+?([^{}]*)\}")
 _IN_COOKIES = "!#$&'()*+/:<=>?@[]^`{|}"  # a server may not decode the value of a cookie
 _IN_PATHS = "/:@!$&'()*+,;="
 _OF_BODY = {"Content-Type", "Content-Length"}
@@ -77,11 +76,12 @@ _MAX_STATUS = 64 * 1024  # bytes of a reply that says how far an operation is
 # Seconds between two such requests, if the server doesn't say more.
 _MIN_PAUSE = 0.2
 _MAX_PAUSE = 10.0
+# The last one of Swagger 2.0.
 DELIMITERS = {
     "pipeDelimited": "%7C",
     "spaceDelimited": "%20",
     "tabDelimited": "%09",
-}  # the last one of Swagger 2.0
+}
 
 
 def request_of(function: Function, args: Args, connection: Connection) -> Request:

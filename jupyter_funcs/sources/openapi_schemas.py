@@ -51,9 +51,8 @@ class SchemaReader(Once):
             "#/components/schemas/" if root.get("openapi") else "#/definitions/"
         )
         self._named: JsonObject = {}  # what references lead to
-        self._definitions: dict[
-            tuple[str, ...], tuple[JsonObject, float]
-        ] = {}  # by the names that lead to them
+        # The keys are the names that lead to them.
+        self._definitions: dict[tuple[str, ...], tuple[JsonObject, float]] = {}
         self._left_definitions = _MAX_ALL_DEFINITIONS
 
     def properties(self, schema: JsonObject) -> tuple[JsonObject, set[str]]:

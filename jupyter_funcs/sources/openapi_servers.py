@@ -36,9 +36,8 @@ HEADER = re.compile(
 )
 _LABEL = re.compile(r"(?a)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _PATH = re.compile(r"(?a)(?!\.\.?(?:/|$))[\w~-][\w.~-]*(?:/[\w~-][\w.~-]*)*")
-_PREFIX = re.compile(
-    r'(?a)prefix "(\w{1,20})"'
-)  # how Django REST framework's documents describe theirs
+# How Django REST framework's documents describe theirs.
+_PREFIX = re.compile(r'(?a)prefix "(\w{1,20})"')
 _MAX_NAME = 200
 _MAX_URL = 4000
 _FLOWS = {

@@ -113,9 +113,8 @@ class PythonSource:
 
         if not self._callables:
             self._list()
-        return fingerprint(
-            self._callables.get(function.name, (None,))[0]
-        )  # a run says that it is gone
+        # A run says that it is gone.
+        return fingerprint(self._callables.get(function.name, (None,))[0])
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -75,7 +75,7 @@ class _Reader:
         if depth > _MAX_DEPTH:
             raise self.refused(f"more than {_MAX_DEPTH} levels")
         if _kind(event) == "Alias":
-            # Of what has no end.
+            # An alias of what has no end.
             value, nodes = self.anchored.get(event.anchor, (None, before + 1))
             self.left = before - nodes
         else:

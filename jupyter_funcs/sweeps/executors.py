@@ -102,9 +102,10 @@ class ExecutorRunner:
             future = self._executor.submit(request)
         except Exception as error:  # noqa: BLE001  # of any library
             refused = executor_error(error)
+            # Raised after shutdown.
             if isinstance(error, RuntimeError) and not isinstance(
                 error, BrokenExecutor
-            ):  # raised after shutdown
+            ):
                 refused = ConfigError(
                     f"The executor isn't accepting runs: {error}.", _RESUMES
                 )
@@ -266,9 +267,10 @@ def executor_error(error: BaseException) -> FuncsError:
 
 
 _running: dict[str, Future[pd.DataFrame]] = {}
+# Sessions of this process.
 _own: weakref.WeakValueDictionary[str, Client[RemoteCall]] = (
     weakref.WeakValueDictionary()
-)  # sessions of this process
+)
 # Sessions made here for another process.
 _connected: dict[ServiceAddress, Client[RemoteCall]] = {}
 _lock = threading.Lock()

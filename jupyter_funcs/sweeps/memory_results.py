@@ -69,9 +69,8 @@ class MemoryResults:
         self._total = 0  # bytes of all results
         self._received = 0  # bytes of their replies
         self._rows = 0
-        self._columns: dict[
-            tuple[Any, ...], int
-        ] = {}  # the columns that results have, with the first such run
+        # The columns that results have, with the first such run.
+        self._columns: dict[tuple[Any, ...], int] = {}
         self._is_numbered = True
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._segments: Segments | None = None

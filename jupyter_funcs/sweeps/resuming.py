@@ -83,9 +83,8 @@ class EarlierResults:
     def _find(self, identity: str) -> dict[int, float]:
         function = self._function
         retried = self.retried
-        if (
-            function.function.changes_data
-        ):  # only the same sweep continues; a run of another one is another change
+        # Only the same sweep continues; a run of another one is another change.
+        if function.function.changes_data:
             identity += repr(self._runs)
 
         self._keys = run_keys(identity, function.function, function.options, self._runs)

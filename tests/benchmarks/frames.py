@@ -845,10 +845,11 @@ def odd(name: str, count: int) -> dict[str, Any]:
         sides: dict[str, Side] = {
             "ours": functools.partial(jf.to_frame, reply, lines=shape.lines)
         }
+        # Of an integer beyond 64 bits, read_json makes nothing.
         for reader in (
             shape.base,
             data_frame,
-        ):  # of an integer beyond 64 bits, read_json makes nothing
+        ):
             sides["base"] = functools.partial(read_body, reader, reply, unwrap)
             with contextlib.suppress(ValueError):
                 sides["base"]()

@@ -161,9 +161,8 @@ class Wire:
         if isinstance(frame, str):
             return
         [count] = struct.unpack_from("<Q", frame)
-        ends = struct.unpack_from(
-            f"<{count}Q", frame, 8
-        )  # channel, header, parent, metadata, content, buffers
+        # Channel, header, parent, metadata, content, buffers.
+        ends = struct.unpack_from(f"<{count}Q", frame, 8)
         kind = json.loads(frame[ends[1] : ends[2]])["msg_type"]
         if kind not in {"comm_open", "comm_msg", "comm_close"}:
             return
@@ -330,9 +329,8 @@ STEPS: list[tuple[str, int, Any, Any]] = [
 def print_table(rows: int) -> list[str]:
     """Print what each click on a table costs, and return which were later than their target."""
     frame, late = made(rows), []
-    tables = [
-        TableView(frame) for _ in range(ROUNDS)
-    ]  # a column is new at its first use, as it is to a person
+    # A column is new at its first use, as it is to a person.
+    tables = [TableView(frame) for _ in range(ROUNDS)]
     print(
         f"\n{f'{rows:,} rows, in the kernel':26}{'ms':>10}{'target':>8}{'pandas':>8}{'ratio':>8}"
     )

@@ -341,9 +341,8 @@ def test_the_address_of_a_voila_page_fills_its_form(
     expect(box(page, "Symbol")).to_have_value(SYMBOL)
     pick(page, "menu", "about")
     expect(at(page, "about-box").locator("dt").first).to_have_text("version")
-    wait_for(
-        page, "form", 0
-    )  # the kernel has answered since, so a run would have begun
+    # The kernel has answered since, so a run would have begun.
+    wait_for(page, "form", 0)
     page.goto("about:blank")  # which ends the page's kernel
 
 

@@ -105,9 +105,10 @@ def test_the_whole_journey(
     expect(at(page, "grid").locator(PLACE)).to_be_in_viewport(ratio=1)
     run_python(page, "panel.close()")
     expect(at(page, "panel")).to_have_count(0)
+    # The still output.
     expect(page.locator(".jp-OutputArea-output").last).to_contain_text(
         "The DataFrame was kept as"
-    )  # the still output
+    )
 
 
 def the_table(page: Page) -> None:

@@ -139,9 +139,8 @@ def test_folded_inputs_keep_the_focus(stage: str, page: Page) -> None:
             page.locator('[data-jf="edit"]').press("Enter")
             expect(page.locator('[data-jf="field:PanelName"] :focus')).to_be_visible()
             page.locator('[data-jf="menu"]').press("Enter")
-            expect(
-                page.locator('[data-jf="form-side"]')
-            ).to_be_hidden()  # they are above the result anyway
+            # They are above the result anyway.
+            expect(page.locator('[data-jf="form-side"]')).to_be_hidden()
             for _ in range(3):
                 page.keyboard.press("ArrowDown")
             expect(focused).to_have_attribute("data-jf", "docs")

@@ -37,9 +37,8 @@ def test_list_writes_the_catalog(capsys: pytest.CaptureFixture[str]) -> None:
 def test_call_writes_the_same_frame_in_every_format(tmp_path: Path, form: str) -> None:
     """A file of each format reads back as the frame of the same call in Python."""
     target = tmp_path / f"daily.{form}"
-    assert (
-        main([*DAILY, "Dimensions=[Region]", "-o", str(target)]) == 0
-    )  # the suffix says the format
+    # The suffix says the format.
+    assert main([*DAILY, "Dimensions=[Region]", "-o", str(target)]) == 0
     # Not pd.read_json: it changes the last digits of most numbers.
     readers = {
         "csv": pd.read_csv,

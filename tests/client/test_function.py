@@ -279,9 +279,8 @@ def test_shift_tab_and_a_question_mark_show_it_in_a_live_kernel() -> None:
             text = re.sub(r"\x1b\[[0-9;]*m", "", shown["data"]["text/plain"])
             assert "PanelName: str" in text
             assert "Literal['Yes', 'No']" in text
-            assert (
-                detail or TYPES["PoPGrowth"].strip() in text
-            )  # ?? shows the source in place of the words
+            # ?? shows the source in place of the words.
+            assert detail or TYPES["PoPGrowth"].strip() in text
         asked = client.execute_interactive("", user_expressions=SENT, timeout=60)
         assert asked["content"]["user_expressions"]["sent"]["data"]["text/plain"] == "1"
     finally:

@@ -78,9 +78,8 @@ class Service:
                 200, json=[{"name": "F", "id": 1, "params": [{"name": "a", "type": 0}]}]
             )
         self.runs += 1
-        token = request.headers[
-            "Authorization"
-        ].encode()  # a result that holds the token is not stored
+        # A result that holds the token is not stored.
+        token = request.headers["Authorization"].encode()
         rows = [{"token": hashlib.sha256(token).hexdigest(), "run": self.runs}]
         return httpx.Response(200, json={"error": None, "body": json.dumps(rows)})
 

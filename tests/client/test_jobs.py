@@ -33,9 +33,8 @@ async def after(seconds: float) -> pd.DataFrame:
 
 def test_an_interrupt_cancels_the_run() -> None:
     """Ctrl-C while waiting raises KeyboardInterrupt at once, and the run is cancelled (FAULTS 96)."""
-    before = signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a background shell starts it ignored
+    # A background shell starts it ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     job = Job("F", {}, after(3600))
 
     def wait() -> None:

@@ -1499,9 +1499,8 @@ class Service(ThreadingHTTPServer):
         self.pieces = pieces
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(
-            sys.exception(), ConnectionError
-        ):  # the client went away, as some tests have it
+        # The client went away, as some tests have it.
+        if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
 
@@ -1572,9 +1571,8 @@ def running() -> Iterator[tuple[Service, Session]]:
         session = jf.connect(service.url, token=CANARY)
         assert session.names == ["F"]
         yield service, session
-        wait_until(
-            lambda: background.run(tasks()) == 1
-        )  # a task ends after whoever waits for it continues
+        # A task ends after whoever waits for it continues.
+        wait_until(lambda: background.run(tasks()) == 1)
         session.close()
         service.shutdown()
     thread.join(60)

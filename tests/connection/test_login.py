@@ -327,9 +327,8 @@ def test_where_the_keyring_hangs_the_person_is_asked(
     )
     with pexpect.spawn(sys.executable, ["-c", code], encoding="utf-8") as child:
         child.expect("begin", timeout=60)
-        child.expect(
-            "Token .not shown, kept in memory.: ", timeout=60
-        )  # the keyring hangs for an hour
+        # The keyring hangs for an hour.
+        child.expect("Token .not shown, kept in memory.: ", timeout=60)
         child.sendline(service.auth.issue("guest", 1))
         child.expect("6 listed", timeout=60)
 

@@ -65,9 +65,10 @@ class Scripted:
                     connection, _ = self.listening.accept()
                     with connection, contextlib.suppress(OSError):
                         connection.settimeout(60)
+                        # What is sent is received.
                         connection.setsockopt(
                             socket.SOL_SOCKET, socket.SO_SNDBUF, 65536
-                        )  # what is sent is received
+                        )
                         self.answer(connection)
 
     def answer(self, connection: socket.socket) -> None:
@@ -154,9 +155,8 @@ def scripted(running: tuple[Scripted, Session]) -> Iterator[tuple[Scripted, Sess
 
 
 def run(session: Session, max_bytes: int = 2**30) -> pd.DataFrame:
-    return session.f.with_options(
-        max_bytes=max_bytes, timeout=60
-    )()  # a busy machine inflates slowly
+    # A busy machine inflates slowly.
+    return session.f.with_options(max_bytes=max_bytes, timeout=60)()
 
 
 def post(session: Session, max_bytes: int = 2**30) -> Reply:
@@ -203,9 +203,8 @@ def bomb(gibibytes: int = 10, text: bytes = b"[") -> bytes:
     """Return gzip data of a text and many blanks, 1/1000 of their size, without checksums."""
     packer = zlib.compressobj(9, wbits=31)
     start = packer.compress(text + b" " * MIB) + packer.flush(zlib.Z_FULL_FLUSH)
-    block = packer.compress(b" " * MIB) + packer.flush(
-        zlib.Z_FULL_FLUSH
-    )  # a block that may be repeated
+    # A block that may be repeated.
+    block = packer.compress(b" " * MIB) + packer.flush(zlib.Z_FULL_FLUSH)
     return start + block * (1024 * gibibytes)
 
 

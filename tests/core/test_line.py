@@ -570,9 +570,8 @@ PATHS = [
 @pytest.mark.parametrize("path", PATHS)
 def test_a_path_is_read_as_it_is_typed(path: str) -> None:
     """In each kind of quotes, in lists and in the lines of a body, both backslashes of a network path stay."""
-    closing = (
-        "\\" if path.endswith("\\") else ""
-    )  # before a double quote, the last one is written twice
+    # Before a double quote, the last one is written twice.
+    closing = "\\" if path.endswith("\\") else ""
     texts = [f'"{path}{closing}"', f"'{path}'", f"‘{path}’", f"“{path}”"]
     texts += [] if " " in path or closing else [path]
     for text in texts:

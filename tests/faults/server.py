@@ -112,9 +112,8 @@ def reply(
         "Content-Type": "application/json",
         **{key.replace("_", "-"): value for key, value in headers.items()},
     }
-    if not status.startswith(
-        "200"
-    ):  # what is sent again at once would meet the connection open still
+    # What is sent again at once would meet the connection open still.
+    if not status.startswith("200"):
         lines.setdefault("Connection", "close")
     if not status.startswith("204"):
         lines["Content-Length"] = str(len(body) if length is None else length)

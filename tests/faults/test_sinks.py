@@ -301,10 +301,11 @@ def test_an_echoed_token_is_in_no_frame_and_no_crash_report(
                         run()
                     except jf.FuncsError as error:
                         texts = [*shown_by_debuggers(error)]
+                        # It takes a while.
                         if form == "as it is" and (what, at) in {
                             ("run", 4),
                             ("list", 8),
-                        }:  # it takes a while
+                        }:
                             CrashHandler(app)(type(error), error, error.__traceback__)
                             texts += [
                                 (tmp_path / "Crash_report_test.txt").read_text(),

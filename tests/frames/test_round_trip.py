@@ -577,9 +577,8 @@ def as_index(table: Table, draw: Draw) -> Any:
 
 def as_record(table: Table, draw: Draw) -> Any:
     record = (as_records(table, draw) or [{}])[0]
-    assume(
-        not all(isinstance(value, list) for value in record.values())
-    )  # it would be columns, of one length or none
+    # It would be columns, of one length or none.
+    assume(not all(isinstance(value, list) for value in record.values()))
     return record
 
 

@@ -308,9 +308,8 @@ def test_many_small_files_become_one(tmp_path: Path) -> None:
         assert frame.attrs["funcs"]["number"] == number
         assert frame["Symbol"].iloc[0] == f"S{number}"
     assert pq.ParquetFile(segments.files[0]).num_row_groups == 15
-    assert (
-        segments.files[0].read_bytes().count(b"jupyter_funcs.attrs") == 1
-    )  # none of the footers it is made of
+    # None of the footers it is made of.
+    assert segments.files[0].read_bytes().count(b"jupyter_funcs.attrs") == 1
     again = segments.files
     segments.tidy()
     assert segments.files == again

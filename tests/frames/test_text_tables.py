@@ -28,9 +28,8 @@ def test_a_listing_in_a_terminal_is_as_wide_as_it_is_and_cuts_nothing(
     program: list[str], width: int
 ) -> None:
     """Every word of every text is shown, at any width."""
-    env = {
-        name: value for name, value in os.environ.items() if name != "COLUMNS"
-    }  # which would count for the width
+    # They would count for the width.
+    env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     child = pexpect.spawn(
         sys.executable,
         program,

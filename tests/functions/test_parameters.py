@@ -822,9 +822,8 @@ def test_numbers_whose_hashes_collide_take_no_longer_than_others() -> None:
     """FAULTS.md 133: Python's tables of numbers take quadratic time for the numbers of somebody who knows them."""
     mask, at = 2**17 - 1, 1
     numbers = []
-    for _ in range(
-        43_800
-    ):  # one place after the other, in the order in which the table looks for a free one
+    # One place after the other, in the order in which the table looks for a free one.
+    for _ in range(43_800):
         numbers.append(at)
         at = (5 * at + 1) & mask
     taken = frozenset(numbers)

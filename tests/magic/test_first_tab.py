@@ -32,9 +32,8 @@ def server(
     """The configured service of a notebook that has used no `%funcs` yet."""
     shell.meta.pop("jupyter_funcs").unload()
     shell.run_line_magic("reload_ext", "jupyter_funcs")
-    monkeypatch.setattr(
-        sessions, "_TAB_SECONDS", 60.0
-    )  # a busy machine may take longer than the usual 0.3
+    # A busy machine may take longer than the usual 0.3.
+    monkeypatch.setattr(sessions, "_TAB_SECONDS", 60.0)
     with faulty() as server:
         monkeypatch.setenv("FUNCS_BASE_URL", server.url)
         monkeypatch.setenv("FUNCS_TOKEN", CANARY)
@@ -127,10 +126,11 @@ def test_shift_tab_shows_a_listed_function(
     said = shell.object_inspect_mime("f", detail_level=1)
     assert said["text/plain"].startswith("f(*, a: str | None = None)")
     assert "a : str" in said["text/plain"]
+    # Ipykernel removes the second one where it isn't wanted.
     assert set(said) == {
         "text/plain",
         "text/html",
-    }  # ipykernel removes the second one where it isn't wanted
+    }
     shell.user_ns["f"] = len
     assert "builtin" in shell.object_inspect_mime("f")["text/plain"]
     del shell.user_ns["f"]

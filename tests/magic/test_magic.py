@@ -465,9 +465,8 @@ def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
 
     sessions = extension.of(shell).state
     sessions._session = None  # as in a new kernel
-    with pytest.raises(
-        jf.AuthenticationError, match=r"connect again\.$"
-    ):  # the next line fails the same way
+    # The next line fails the same way.
+    with pytest.raises(jf.AuthenticationError, match=r"connect again\.$"):
         run("%funcs connect")
     with pytest.raises(
         jf.ConfigError, match=f"Until then, %funcs uses '{working.service}'"
@@ -574,7 +573,7 @@ def test_bad_lines_say_what_to_do(
     run: Any, capsys: Any, cell: str, error: type[jf.FuncsError], said: str
 ) -> None:
     """A bad line is an error of one to three lines without a traceback, and the session still works."""
-    # Which knows its functions.
+    # This one knows its functions.
     run("%funcs refresh -o session\nmine = 'Demo Card Panel'")
     with pytest.raises(error, match=said):
         run(cell)

@@ -819,9 +819,8 @@ def test_the_picture_is_small_and_well_formed() -> None:
                     "{http://www.w3.org/2000/svg}text"
                 )
             ]
-            assert (
-                len(texts) == len(set(texts)) or wish.kind == "bar"
-            )  # each tick and line has a text of its own
+            # Each tick and line has a text of its own.
+            assert len(texts) == len(set(texts)) or wish.kind == "bar"
             assert "script" not in picture
 
 

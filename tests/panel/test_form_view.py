@@ -608,7 +608,7 @@ def test_a_long_list_is_sent_in_pages_and_by_its_groups(
     with pytest.raises(jf.ArgumentError, match="at most 10,000 values"):
         view.all_options("Symbol")
     assert view.options("Symbol", "company 11345")["total"] == 1
-    # Which nobody can type, and which is taken as the list has it.
+    # Nobody can type it; it is taken as the list has it.
     view.take({"Symbol": "C\x02D"})
     assert view.form.args == {"Symbol": "C\x02D"}
 
@@ -648,9 +648,8 @@ def test_options_of_a_dependent_field_follow_the_other_field(
     view.take({"PanelName": None})
     wait_until(lambda: settled(view))
     assert state(view, "Brand")["value"] == ["Cove", "Mine", "Brook"]
-    view.take(
-        {"PanelName": NotText(["One", "Two"])}
-    )  # the first run's lists those of the other field
+    # The first run's lists those of the other field.
+    view.take({"PanelName": NotText(["One", "Two"])})
     wait_until(lambda: settled(view) and field(view, "Brand")["options"]["total"] == 3)
     assert {one["value"] for one in view.options("Brand", "")["options"]} == {
         "Art",
@@ -718,10 +717,11 @@ def test_fields_of_one_list_ask_once(answering: Callable[..., Session]) -> None:
     wait_until(lambda: settled(view))
     assert service.asked == ["Get Universe"] * 2
     again = opened(session)
+    # Known from before.
     assert (len(service.asked), field(again, "Symbol0")["options"]["total"]) == (
         2,
         5,
-    )  # known from before
+    )
 
 
 def test_options_that_arrive_are_sent_without_the_view() -> None:

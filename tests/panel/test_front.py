@@ -91,6 +91,7 @@ def test_the_guide_lists_each_hook_and_no_other() -> None:
         for path in sources()
         if path.endswith((".ts", ".tsx"))
     )
+    # Of one component, under two names.
     known = {
         "assign-name",
         "assign-now",
@@ -98,7 +99,7 @@ def test_the_guide_lists_each_hook_and_no_other() -> None:
         "preset-save-now",
         "save-name",
         "save-now",
-    }  # of one component, under two names
+    }
     for word, head, choice in _HOOK.findall(source):
         words = re.findall(r'"([\w-]+)"', choice)
         known |= (
@@ -112,12 +113,13 @@ def test_the_guide_lists_each_hook_and_no_other() -> None:
         .partition("| header |")[2]
         .partition("\n\n")[0]
     )
+    # Of `chip:hidden`, `chip:points`.
     told = {
         "panel",
         "hidden",
         "points",
         *re.findall(r"`([\w:-]+)`", table),
-    }  # of `chip:hidden`, `chip:points`
+    }
     heads = tuple(each for each in known if each[-1] in ":-")
     assert [
         each

@@ -293,11 +293,12 @@ def test_a_preset_leaves_the_fields_that_it_does_not_name(
         "PoPGrowth": "Yes",
         "UseReportedForCurrentPeriod": "No",
     }
+    # A required field that is empty gets an example.
     assert page.args == {
         "PanelName": PANEL,
         **mine,
         **to_date,
-    }  # a required field that is empty gets an example
+    }
     page.ask("set", seq=3, field="Dimensions", value=None)
     said = page.ask("preset", name="whole quarters", function="")["said"]
     assert said == "Panel Name, Symbol, PoP Growth and 1 more stay as they are."

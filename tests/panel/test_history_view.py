@@ -234,9 +234,8 @@ def test_what_is_no_longer_in_memory_is_run_again(
     """Only where that is asked for; else the reply says which runs are gone."""
     funcs.sales()
     before, after = numbers(funcs, funcs.sales(factor=2.0))
-    wait_until(
-        lambda: funcs.history.get(before).in_memory is None
-    )  # a thread of the run may still be at its end
+    # A thread of the run may still be at its end.
+    wait_until(lambda: funcs.history.get(before).in_memory is None)
     shown = view.compare(before, after)
     assert (shown["gone"], shown["rows"]) == ([str(before)], [])
     assert shown["said"] == f"The result of run {before} is no longer in memory."

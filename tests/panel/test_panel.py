@@ -342,9 +342,8 @@ def test_a_file_is_saved_beside_the_notebook_only(
     assert "is a link" in page.ask("save", name="link.csv", **fields)["error"][0]
     (inside / "folder.csv").mkdir()
     assert page.ask("save", name="folder.csv", **fields)["error"]
-    assert (
-        page.ask("save", name="evil.py", **fields)["name"] == "evil.py.csv"
-    )  # the ending is that of the format
+    # The ending is that of the format.
+    assert page.ask("save", name="evil.py", **fields)["name"] == "evil.py.csv"
     (inside / "evil.py.csv").write_text("mine")
     assert page.ask("save", name="evil.py", **fields | {"replace": False})["exists"]
     assert (inside / "evil.py.csv").read_text() == "mine"

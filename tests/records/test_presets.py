@@ -76,9 +76,8 @@ def test_what_is_saved_is_read_back(
     saved: list[tuple[str, str, dict[str, Any]]],
 ) -> None:
     """Any function, name and values come back as they were, whatever characters they are made of."""
-    monkeypatch.setattr(
-        secrets, "_alive", weakref.WeakSet()
-    )  # a text that a secret of another test has is masked
+    # A text that a secret of another test has is masked.
+    monkeypatch.setattr(secrets, "_alive", weakref.WeakSet())
     path = tmp_path / "presets.toml"
     path.unlink(missing_ok=True)
     known: dict[tuple[str, str], dict[str, Any]] = {}
@@ -269,10 +268,11 @@ def test_a_preset_fills_a_form_and_a_call(session: Session) -> None:
         jf.NotFoundError, match=r"Presets are 'ours'\. The presets file is "
     ):
         fn.preset("theirs, then")
+    # The demo's own.
     assert (
         session["Get Panel FQ"].preset("Quarter to date vs last year")["PeriodToDate"]
         == "Yes"
-    )  # the demo's own
+    )
 
 
 def test_a_parameter_that_is_gone_is_named(session: Session) -> None:

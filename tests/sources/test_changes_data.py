@@ -220,7 +220,7 @@ def test_a_sweep_is_refused_until_it_is_allowed(
             "funcs", "sweep create_order item=[a,b] --most-runs 2 -q"
         )
         assert len(frame) == 2
-        # Which its user asks for.
+        # Its user asks for it.
         assert len(shell.run_line_magic("funcs", "again 1")) == 2
     assert len(funcs.create_order.with_options(progress=False).sweep(item=["c"])) == 1
     assert sorted(shop.orders) == ["a", "a", "b", "b", "c"]

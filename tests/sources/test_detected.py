@@ -165,9 +165,8 @@ def connected(origin: str) -> Iterator[Connect]:
         def connect(
             app: Any, path: str = "", token: str | None = CANARY
         ) -> tuple[Session, Recorded]:
-            own = (
-                Recorded(app) if path == "/tools" else board
-            )  # an MCP server's sessions begin and end with it
+            # An MCP server's sessions begin and end with it.
+            own = Recorded(app) if path == "/tools" else board
             own.app, own.seen, own.tokens = app, [], set()
             session = opened(
                 (

@@ -705,9 +705,8 @@ def test_closing_ends_the_server_and_its_children() -> None:
 @pytest.mark.parametrize("end", ["", "raise SystemExit(3)", "import os; os._exit(0)"])
 def test_nothing_stays_behind(end: str) -> None:
     """At the end of the interpreter the server ends; a forked child neither uses nor ends its parent's."""
-    how = (
-        "go" if "_exit" in end else "stubborn"
-    )  # that one can only be told by the end of its input
+    # That one can only be told by the end of its input.
+    how = "go" if "_exit" in end else "stubborn"
     program = f"""
 import os
 from tests.sources.test_mcp import bad_command, opened

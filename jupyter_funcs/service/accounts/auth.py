@@ -139,9 +139,8 @@ def _verified_claims(token: str, key: bytes) -> _Claims:
     is_for_us = _AUDIENCE in (
         [claims.aud] if isinstance(claims.aud, str) else claims.aud
     )
-    is_valid = (
-        math.floor(max(claims.iat, claims.nbf)) <= time.time()
-    )  # `Auth` tells expired tokens from others
+    # `Auth` tells expired tokens from others.
+    is_valid = math.floor(max(claims.iat, claims.nbf)) <= time.time()
     is_short = 0 < claims.exp - claims.iat <= LONGEST_HOURS * 3600 + 1
     if not (
         is_for_us

@@ -133,9 +133,8 @@ class Database:
             # Never open an existing file: closing it would release this process's locks on it.
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:
-            with contextlib.suppress(
-                PermissionError
-            ):  # somebody else's file: SQLite reports whether it can be used
+            # Somebody else's file: SQLite reports whether it can be used.
+            with contextlib.suppress(PermissionError):
                 path.chmod(0o600)
         except OSError as error:
             raise SetupError(

@@ -111,9 +111,8 @@ def _period_of(day: date, calendar: Sequence[Period]) -> Period | None:
 
 def _by_months(last_month: int, year: int) -> list[date]:
     """Return quarters of three months; the year ends with `last_month`."""
-    months = range(
-        (year - 1) * 12 + last_month, year * 12 + last_month + 1, 3
-    )  # since January of year 0
+    # Since January of year 0.
+    months = range((year - 1) * 12 + last_month, year * 12 + last_month + 1, 3)
     return [date(month // 12, month % 12 + 1, 1) for month in months]
 
 

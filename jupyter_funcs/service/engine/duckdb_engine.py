@@ -303,9 +303,8 @@ class DuckDBCall:
             # Not by the schema, which a worker may have written.
             names = schema.names
             kinds = [str(column[1]) for column in cursor.description or ()]
-            if any(
-                "TIMESTAMP WITH TIME ZONE" in kind for kind in kinds
-            ):  # as objects of DuckDB's, these need pytz
+            # DuckDB's own objects of these need pytz.
+            if any("TIMESTAMP WITH TIME ZONE" in kind for kind in kinds):
                 return (
                     self._table(cursor).cast(schema).to_pylist(maps_as_pydicts="strict")
                 )

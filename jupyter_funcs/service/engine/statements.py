@@ -476,9 +476,8 @@ def _called(node: Any) -> list[str]:
     called: list[str] = getattr(node, "sql_names", list)()
     if isinstance(node, sge.Anonymous):
         called = [node.name]
-    elif isinstance(
-        node, sge.AnonymousAggFunc | sge.ParameterizedAgg
-    ):  # of ClickHouse, such as sumIf
+    elif isinstance(node, sge.AnonymousAggFunc | sge.ParameterizedAgg):
+        # ClickHouse has them, such as sumIf.
         called = [node.name, node.name.removesuffix("If")]
 
     return [name.translate(_LOWER) for name in called]

@@ -647,7 +647,7 @@ def _supervise(
     An order is a folder, for which new namespaces are returned, or a fork that is to end.
     """
     service = os.getppid()
-    # Through which published code would reach files by this process's mounts.
+    # Published code would reach files by this process's mounts through it.
     hide_memory()
     adopt_orphans()
     for descriptor in (0, 1, 2):

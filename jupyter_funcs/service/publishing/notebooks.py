@@ -385,10 +385,8 @@ def check_last_cell(source: str, place: str) -> None:
         ) from None
 
     match last:
-        case ast.Expr(
-            value=ast.Call(func=ast.Name(id="print" | "display"))
-        ):  # which show a value and return none
-            pass
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print" | "display"))):
+            pass  # these show a value and return none
         case ast.Expr():
             return
 

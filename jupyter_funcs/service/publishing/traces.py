@@ -129,9 +129,8 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
     elif value is not None:
         if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
-            with contextlib.suppress(
-                msgspec.MsgspecError, RecursionError
-            ):  # it is not JSON after all
+            # It is not JSON after all.
+            with contextlib.suppress(msgspec.MsgspecError, RecursionError):
                 yield from list(_texts(msgspec.json.decode(value)))
         yield str(value)
         yield repr(value).strip("'\"")

@@ -335,9 +335,8 @@ class WorkerCall:
 
     def _executed(self, order: WorkerOrder) -> WorkerReply:
         values: JsonObject = {}
-        if (
-            function := self._functions.get(order.function)
-        ) is None:  # its file has changed since the service read it
+        # Its file has changed since the service read it.
+        if (function := self._functions.get(order.function)) is None:
             return WorkerReply(
                 "failed",
                 text="\n".join(self._problems)

@@ -90,9 +90,10 @@ class Logins:
             self._waiting[origin] -= 1
             self._waiting = +self._waiting  # drops networks without logins
 
+        # Just issued here.
         expires = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))[
             "exp"
-        ]  # just issued here
+        ]
         return {"token": token, "expires": utc_text(expires).replace("+00:00", "Z")}
 
     def _refuse(self, windows: _Windows) -> None:

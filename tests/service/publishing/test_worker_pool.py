@@ -889,9 +889,8 @@ def test_a_file_whose_import_takes_too_long_is_left_out(
     ) as workers:
         assert [each.name for each in workers.load()] == ["F"]
         assert [each.name for each in workers.load()] == ["F"]
-    [record] = [
-        each for each in caplog.records if each.levelno > logging.INFO
-    ]  # what a file prints is logged too
+    # What a file prints is logged too.
+    [record] = [each for each in caplog.records if each.levelno > logging.INFO]
     assert (
         record.getMessage()
         == f"{tmp_path / 'long.py'} takes more than 3 seconds to import. It is not published."

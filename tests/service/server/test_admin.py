@@ -631,9 +631,8 @@ def test_every_command_that_changes_something_is_in_the_audit(run: Run) -> None:
         for group, actions in admin.ACTIONS.items()
         for verb in actions
     }
-    recorded = {str(each["action"]) for each in audit(run)} | {
-        "users password"
-    }  # of the test below
+    # Of the test below.
+    recorded = {str(each["action"]) for each in audit(run)} | {"users password"}
     assert {each for each in commands if not each.endswith(" list")} <= recorded
 
 

@@ -243,9 +243,8 @@ def test_accounts_tokens_and_keys_are_the_ones_of_the_commands(
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_with_0(serve: Callable[..., Served], how: int) -> None:
     service = serve()
-    with httpx.Client(
-        timeout=60, base_url=service.address
-    ) as client:  # a connection that is open isn't a reason to stay
+    # A connection that is open isn't a reason to stay.
+    with httpx.Client(timeout=60, base_url=service.address) as client:
         assert client.get("/healthz").status_code == 200
         assert service.end(how) == 0
     assert "Stopped." in service.said
