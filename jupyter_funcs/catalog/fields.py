@@ -558,4 +558,5 @@ def _first_date(name: str, spelt: Mapping[str, str]) -> str | None:
             twin = folded("".join(first if word == last else word for word in words))
             if twin in spelt:
                 return spelt[twin]
+
     return None

@@ -500,6 +500,7 @@ def _named(entries: list[Any]) -> list[JsonObject]:
         if _has_name(entry):
             value = entry.get("sortValue")
             places[at] = at if value is None else _whole(value)
+
     return [entries[at] for at in sorted(places, key=places.__getitem__)]
 
 

@@ -544,6 +544,7 @@ class ReplySchemas(Once):
             left = levels if size < _MOST_MEMBERS else 0
             members[name], count = self._sized(member, left)
             size += count
+
         return members, size
 
     def _whole(self, part: JsonObject) -> JsonObject:

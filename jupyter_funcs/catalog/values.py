@@ -222,6 +222,7 @@ def part_at(entry: Any, steps: Sequence[str | int]) -> Any:
             entry = next(iter(only(list, entry)[step : step + 1]), UNSET)
         else:
             entry = only(dict, entry).get(step, UNSET)
+
     return entry
 
 
@@ -895,6 +896,7 @@ def _as_number(field: Field, value: Any) -> Any:
         and not math.isfinite(value)
     ):
         return float(value)
+
     return _number_of(field, _plain(value), value)
 
 

@@ -328,6 +328,7 @@ class ListedValues:
             self._choices[key] = _choices_in(
                 await self._list_once(lister, options, args, again=again), field
             )
+
         return self._choices[key].choices
 
     def known(self, lister: Function, args: Args, field: Field) -> Choices:

@@ -103,6 +103,7 @@ def _bound_header_pattern() -> None:
         from h11 import _abnf, _readers
     except OSError as error:
         raise no_descriptors(error) from None
+
     _readers.header_field_re = re.compile(
         _abnf.header_field.replace(f":{_abnf.OWS}", f":{_abnf.OWS}+").encode()
     )
@@ -598,4 +599,5 @@ def _reason(error: Exception) -> str:
             return redacted_line(
                 os.strerror(cause.errno or 0) if is_of_asyncio else cause.strerror, 120
             )
+
     return redacted_line(str(error), 120) or "no answer"

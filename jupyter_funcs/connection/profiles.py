@@ -697,6 +697,7 @@ def _document_problem(profile: _Table) -> str:
     for scheme, table in profile.get("auth", {}).items():
         if wrong := _scheme_problem(only(dict, table)):
             return f"has an auth.{scheme} that {wrong}"
+
     return ""
 
 

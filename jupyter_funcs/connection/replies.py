@@ -529,6 +529,7 @@ def _said(value: Any, by_argument: Messages, level: int = 0) -> str:
     if isinstance(value, list):
         texts = [_said(part, by_argument, level + 1) for part in value]
         return "; ".join(dict.fromkeys(filter(None, texts)))
+
     if isinstance(value, dict) and level <= _MAX_LEVELS:
         return _said_of_object(value, by_argument, level)
     return only(str, value)

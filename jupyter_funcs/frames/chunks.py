@@ -389,6 +389,7 @@ class _Objects:
         except msgspec.ValidationError:  # a new key, or an object where there was none
             self.learn(self.objects(dict[str, Any])(chunk))
             structs = self.decode_structs(chunk)
+
         return structs
 
     def learn(self, objects: Sequence[JsonObject | None]) -> None:

@@ -530,6 +530,7 @@ def _lead(value: Any) -> str:
     if isinstance(value, dict):
         links = [value[name] for name in _HREFS if value.get(name)]
         value = links[0] if links else value and json.dumps(value)
+
     if value and type(value) in {str, int}:
         return str(value).strip()
     return ""

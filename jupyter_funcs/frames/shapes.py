@@ -214,6 +214,7 @@ def is_split(value: JsonObject) -> bool:
         and set(map(type, value.values())) <= {list, Table}
     ):
         return False
+
     return isinstance(value["data"], Table) or _all(list, value["data"])
 
 

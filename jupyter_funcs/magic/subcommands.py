@@ -113,6 +113,7 @@ def _variable(name: str) -> str:
             f"-o needs a variable name, not {quote(name)}.",
             "Write a Python name, e.g. -o df.",
         )
+
     return name
 
 
@@ -276,6 +277,7 @@ def again(line: Line) -> pd.DataFrame:
             f"%funcs again takes the number of a run{wrong}.",
             "%funcs history shows the numbers.",
         )
+
     return line.session.history.again(unquoted(line.words[0]))
 
 
@@ -505,6 +507,7 @@ def connect(line: Line) -> Session:
         raise ConfigError(
             "%funcs connect takes one profile or URL, and no token.", ROTATE
         )
+
     return line.sessions.switch(*map(unquoted, line.words))
 
 

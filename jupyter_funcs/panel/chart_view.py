@@ -151,6 +151,7 @@ class Points:
         if not rows.isidentifier():
             variable = "frame"
             lines.append(f"frame = {rows}")
+
         return lines + [line.replace(FRAME, variable) for line in self._code]
 
     def _data(self) -> Coded:
@@ -751,5 +752,6 @@ def _formatters(points: Points) -> list[str]:
         return [
             f"{axis}.set_major_formatter(plt.matplotlib.ticker.PercentFormatter(1))"
         ]
+
     is_large = float(points.measured.abs().max().max()) >= 1e4
     return [f"{axis}.set_major_formatter('{{x:,.15g}}')"] if is_large else []

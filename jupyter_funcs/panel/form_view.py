@@ -358,6 +358,7 @@ class FormView:
             near = self._source(field).nearest(value)
             hint = meant([near]) if near else "It is sent as given."
             yield f"{quote(value)} isn't in the list. {hint}"
+
         if len(unknown) > _MOST_NAMED:
             yield f"And {len(unknown) - _MOST_NAMED:,} more aren't in the list."
 

@@ -289,6 +289,7 @@ def result_of(run: Run) -> pd.DataFrame:
         raise ArgumentError(
             _without_result(run) or _gone_text([run.label]), "Run it again."
         )
+
     return frame
 
 

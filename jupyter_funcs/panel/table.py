@@ -280,6 +280,7 @@ class TableView:
                 f"{len(columns):,} columns are too many at once.",
                 f"Ask for {FIRST_COLUMNS} at most.",
             )
+
         return [self._column(at).view(summary=True) for at in columns]
 
     @answers("rows")
@@ -400,6 +401,7 @@ class TableView:
         if text and text.lstrip()[:1] in {"{", "["}:
             with suppress(FuncsError):
                 node = JsonTree(text.encode()).node(path, first)
+
         return {"text": text, "node": node}
 
     def value(
@@ -590,6 +592,7 @@ class TableView:
             for at in self._to_date:
                 if len(np.unique(self._column(at).factorized().rows[rows])) > 1:
                     return None
+
             return column.sum(column.data.iloc[rows])
 
         return self._cache.get(_ROWS, (column.at, repr(query)), make)

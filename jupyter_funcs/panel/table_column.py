@@ -215,6 +215,7 @@ class TableColumn:
         if self.data.dtype.kind == "M":
             times = self.data.to_numpy(dtype="datetime64[us]")
             return np.where(np.isnat(times), np.nan, times.view(np.int64))
+
         # Not `kind`, which calls this.
         objects = pd.api.types.is_object_dtype(self.data.dtype)
         numbers = self.data.map(as_float, na_action="ignore") if objects else self.data

@@ -218,6 +218,7 @@ def _json(run: _Run, tokens: list[str]) -> str:
         json.dumps(token)[1:-1] in text for token in tokens
     ):
         return text
+
     return json.dumps({**run, "args": {}, "is_whole": False, "error": ""})
 
 

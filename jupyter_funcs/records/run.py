@@ -321,6 +321,7 @@ def _short(value: Any) -> str:
         if len(value) > _MOST_ITEMS:
             return f"[{len(value):,} values]"
         return f"[{', '.join(map(_short, value))}]"
+
     if value is None:
         return ""
     return clip(inert(str(value)), _LONGEST_ITEM)

@@ -282,6 +282,7 @@ def _content(file: str) -> bytes:
         return read_small(Path(file), _MAX_DOCUMENT)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
+
     raise ConfigError(
         f"The document {quote(file, 200)} cannot be read: {why}.", _CHECK_DOCUMENT
     )

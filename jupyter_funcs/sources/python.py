@@ -321,6 +321,7 @@ def _json(value: Any) -> tuple[bytes, int]:
         data = _JSON.encode(value)
     except (ValueError, TypeError, RecursionError):
         return _JSON.encode(repr(value)), 0
+
     if b"null" in data:
         return data, infinite(value)
     return data, 0

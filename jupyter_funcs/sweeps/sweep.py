@@ -326,6 +326,7 @@ class Sweep:
             await asyncio.to_thread(self._store_batch, batch)
             del self._arrived[: len(batch)]
             self._changed.set()
+
         self._storing = None
 
     def _store_batch(self, batch: Sequence[_Arrival]) -> None:

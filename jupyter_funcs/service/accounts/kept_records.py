@@ -243,6 +243,7 @@ class KeptRecords:
             rows = sql.execute(
                 "DELETE FROM kept_runs WHERE expires < (SELECT now FROM kept_clock) RETURNING number"
             ).fetchall()
+
         self._remove(number for (number,) in rows)
 
     @property
@@ -340,6 +341,7 @@ class KeptRecords:
             rows = sql.execute(query, values)
         else:
             rows = self._database.read(query, *values)
+
         return [KeptRun(*row) for row in rows]
 
 

@@ -177,6 +177,7 @@ def _unknown(key: Key, model: type[BaseModel]) -> str:
     for path in keys:
         if path[-1] == name:
             return f"unknown key. Did you mean {_dotted(path)}{'' if path[1:] else ', before the first [section]'}?"
+
     siblings = [path[-1] for path in keys if [*path[:-1]] == parent]
     return f"unknown key.{suggestion(name, siblings) or f' Valid keys are {quoted_list(siblings)}.'}"
 
@@ -187,5 +188,6 @@ def _keys(annotation: Any, parent: tuple[str, ...] = ()) -> Iterator[tuple[str, 
         for name, field in annotation.model_fields.items():
             yield (*parent, name)
             yield from _keys(field.annotation, (*parent, name))
+
     for argument in get_args(annotation):
         yield from _keys(argument, parent)

@@ -355,6 +355,7 @@ class _Loader:
         ):
             if rows.setdefault(symbol := row.text("symbol"), row) is not row:
                 row.fail(f"{quoted(symbol)} appears twice. Use one row per company.")
+
         return rows
 
     def _kpis(self) -> list[Kpi]:

@@ -159,6 +159,7 @@ class DuckDBEngine:
             schema = self._loaded_cards(check).schema
         else:
             schema = tables.SCHEMAS[name]
+
         return ibis.table(schema, name=name)
 
     def prepared(self, query: Query, check: Check) -> Statement | None:

@@ -106,6 +106,7 @@ class ConnectionPool:
             self._is_closed = True
             idle = self._idle
             self._idle = []
+
         for connection, _ in idle:
             connection.close()
 

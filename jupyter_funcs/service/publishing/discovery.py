@@ -133,6 +133,7 @@ def _in_entry_point(
         raise SetupError(
             f"{source} of {GROUP} is {quoted(loaded)}.\nName a module, a list of functions or a function."
         )
+
     return functions
 
 

@@ -327,6 +327,7 @@ def _json(value: Any) -> bytes:
         text = _ENCODER.encode(value)
     except ValueError:  # msgspec 0.23 refuses a Decimal that isn't finite
         return _ENCODER.encode(_finite(value))
+
     if any(word in text for word in _DECIMALS):  # earlier ones write it as it is
         return _ENCODER.encode(_finite(value))
     return text

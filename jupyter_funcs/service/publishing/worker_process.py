@@ -200,6 +200,7 @@ class WorkerCall:
         with suppress(Exception):
             while True:
                 self._orders.put(pickle.load(orders))  # noqa: S301 - from the service
+
         # The service has ended, nobody waits for the result, or it can't come: this process runs nothing else.
         self.cancelled = True
         time.sleep(GRACE_SECONDS)
