@@ -116,7 +116,11 @@ test("the name of a result is a part of what the notebook says of its run", asyn
     const { $, sources, close } = await opened({ source, values: named });
     $("cell-update").click();
     await soon(() => assert.equal(sources()[1], `${line} --run -o kord`));
-    await soon(() => assert.match(document.querySelector(".jf-toast").textContent, /into kord/));
+    const lost = source.includes("bkqu") ? ", and no longer makes bkqu" : "";
+    const toast = `Updated. Run All runs it again, into kord${lost}.`;
+    await soon(() =>
+      assert.ok(document.querySelector(".jf-toast").textContent.includes(toast), source),
+    );
     await close();
   }
   for (const source of [`kord = %funcs call ${LINE}`, `${line} --run -o kord  # mine`]) {

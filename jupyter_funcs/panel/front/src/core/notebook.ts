@@ -77,6 +77,9 @@ export function rewritten(text: string, { line, output }: Opening) {
   return [opens, "panel", line, ...kept, ...runs, ...named, ...comment].join(" ");
 }
 
+/** The variable that a cell's line names, if it names one. */
+export const outputIn = (source = "") => / (?:-o|--output)[ =](\S+)/.exec(source)?.[1];
+
 /** The source of a cell whose panel opens so; `null` unless exactly one of its lines opens a panel. */
 export function updated({ cells }: Notebook, id: string, opening: Opening) {
   const lines = cells.find((cell) => cell.id === id)?.source.split("\n") ?? [];

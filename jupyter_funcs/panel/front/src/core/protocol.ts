@@ -773,14 +773,7 @@ export type PageValue = null | string | string[] | { each: string[] } | { consta
 
 export interface Section {
   title: string;
-  functions: {
-    id: string;
-    name: string;
-    about: string;
-    group: string;
-    favourite: boolean;
-    changesData: boolean;
-  }[];
+  functions: Omit<FunctionView, "example">[];
 }
 
 /**

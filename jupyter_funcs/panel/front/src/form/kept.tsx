@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { Icon } from "../core/icons";
-import { rewritten, says, updated } from "../core/notebook";
+import { outputIn, rewritten, says, updated } from "../core/notebook";
 import { usePanel } from "../core/panelcontext";
 import { useNotebook } from "../core/useNotebook";
 
@@ -26,12 +26,11 @@ function Unsaved() {
   const { notebook, hasRun, variable, call, insert } = useNotebook();
   // Of a run whose code has no line to look for.
   const [inserted, setInserted] = useState(0);
-  const { result } = run;
   if (!view?.trusted || !values?.differs || live === "gone") return null;
   const { id, names } = view.cell;
   const { line, output } = values;
   const isNamed = names && line !== "";
-  const isThere = line ? notebook && says(notebook, line, output) : result?.number === inserted;
+  const isThere = line ? notebook && says(notebook, line, output) : run.result?.number === inserted;
   if (isThere || !(isNamed || hasRun)) return null;
 
   const runs = hasRun && !view.function?.changesData;
@@ -39,12 +38,15 @@ function Unsaved() {
   const source = line && notebook && updated(notebook, id, opening);
   const add = async () => {
     const told = "Inserted below. Run the cell to have the variable in its own right.";
-    if (await insert(await call(), told)) setInserted(result?.number ?? 0);
+    if (await insert(await call(), told)) setInserted(run.result?.number ?? 0);
   };
   const update = async () => {
-    notebook?.cells.find((cell) => cell.id === id)?.setSource(source || "");
+    const cell = notebook?.cells.find((cell) => cell.id === id);
+    const before = outputIn(cell?.source);
+    cell?.setSource(source || "");
     const does = runs ? `runs it again, into ${variable}` : "opens the panel with these values";
-    toast(`Updated. Run All ${does}.`);
+    const loses = before && before !== opening.output && `, and no longer makes ${before}`;
+    toast(`Updated. Run All ${does}${loses || ""}.`);
     await ask("update_cell", { output: opening.output });
   };
   const link = (label: string, hook: string, act: () => unknown) => (

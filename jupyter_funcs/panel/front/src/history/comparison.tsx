@@ -74,10 +74,6 @@ const Overlay = ({ chart }: { chart: P.ChartView }) => (
     <div class="jf-overlay">
       <Lines view={chart} hook="compare-chart" />
     </div>
-    {chart.notes.map((note) => (
-      <p class="jf-quiet" key={note}>
-        {note}
-      </p>
-    ))}
+    <div class="jf-quiet">{chart.notes.join(" ")}</div>
   </div>
 );

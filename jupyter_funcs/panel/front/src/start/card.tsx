@@ -2,10 +2,8 @@ import { Icon } from "../core/icons";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
 
-type CardView = P.StartView["cards"][number];
-
 /** A function, with an example that runs. */
-export function Card({ card }: { card: CardView }) {
+export function Card({ card }: { card: P.FunctionView }) {
   const { id, name, about, example, changesData } = card;
   const { ask, tell, choose, live } = usePanel();
   const off = live === "gone";
@@ -18,7 +16,7 @@ export function Card({ card }: { card: CardView }) {
         <Star card={card} off={off} />
       </h3>
       <p>
-        {changesData && <span class="jf-quiet">Changes data · </span>}
+        {changesData && "Changes data · "}
         {about}
       </p>
       {example && (
@@ -38,7 +36,7 @@ export function Card({ card }: { card: CardView }) {
   );
 }
 
-function Star({ card: { id, name, favourite }, off }: { card: CardView; off: boolean }) {
+function Star({ card: { id, name, favourite }, off }: { card: P.FunctionView; off: boolean }) {
   const { ask, tell } = usePanel();
   return (
     <button
