@@ -41,7 +41,7 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 329_014,
+    "tokens": 329_032,
     "tokens a line": 5.81,
     "characters a code line": 32.8,
     "percent of lines over 100": 0.8,
@@ -123,7 +123,7 @@ def test_a_measure_sees_what_it_is_for() -> None:
         "modules": 1,
         "lines": 6,
         "code lines": 3,
-        "tokens": 30,
+        "tokens": 329_032,
         "characters": 85,
         "long lines": 0,
         "conditional expressions": 2,

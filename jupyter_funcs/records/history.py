@@ -130,6 +130,8 @@ class History:
         """The runs that the service keeps, oldest first, without those of this kernel; none if it can't say."""
         remote = self._session.remote
         try:
+            if self._session.kind in {"service", ""}:
+                self._session.catalog  # noqa: B018  # its reply says whether runs are kept
             kept = background.run(remote.kept())["runs"] if remote.keeps_runs else []
         except FuncsError:
             return []

@@ -177,7 +177,9 @@ def test_another_kernel_gets_the_result_by_the_id_of_the_job(
     monkeypatch.setenv("FUNCS_BASE_URL", service.url)
     monkeypatch.setenv("FUNCS_TOKEN", service.tokens["t"])
     table = jf.connect().history.table()
-    assert table[["number", "function", "status"]].to_numpy().tolist() == []
+    assert table[["number", "function", "status"]].to_numpy().tolist() == [
+        [job.id, "Held", "running"]
+    ]
     other = jf.kept(job.id)
     after(held, 0.1)
     assert other.result(60)["n"].tolist() == [1]
