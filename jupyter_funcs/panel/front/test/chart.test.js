@@ -47,6 +47,20 @@ test("the kernel is asked once, and draws a line for each series with its unit",
   await close();
 });
 
+test("a key that comes as soon as a chart is drawn is not lost", async () => {
+  const { $, choose, close } = await open();
+  const seen = new MutationObserver(() => {
+    seen.disconnect();
+    press($("plot"), "Home");
+  });
+  seen.observe($("plot"), { attributes: true, attributeFilter: ["aria-label"] });
+  await choose("chart-show", "growth");
+  assert.ok($("tooltip"));
+  await choose("chart-show", "value");
+  assert.ok(!$("tooltip"));
+  await close();
+});
+
 test("a choice is asked of the kernel, and stays while another tab is shown", async () => {
   const { $, asked, choose, model, close } = await open();
   await choose("chart-show", "growth");

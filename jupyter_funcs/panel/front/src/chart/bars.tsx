@@ -19,7 +19,7 @@ type BarsProps = {
 
 /** One bar for each category. */
 export function Bars({ view, shared, hook = "plot" }: BarsProps) {
-  const box = useRef<HTMLDivElement | null>(null);
+  const box = useRef<HTMLDivElement>(null);
   const [width, height] = useSize(box);
   const [at, setAt] = useState(-1);
   const plan = plannedBars(view, width, height, shared);

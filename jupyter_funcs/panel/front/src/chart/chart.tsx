@@ -136,7 +136,7 @@ type PlotProps = {
 
 /** The title with its buttons, the drawing and the legend. */
 function Plot({ view, whole, range, chosen, change, children: buttons }: PlotProps) {
-  const box = useRef<HTMLDivElement | null>(null);
+  const box = useRef<HTMLDivElement>(null);
   const [dim, setDim] = useState<string | null>(null);
   const { hidden } = chosen;
   const lines = named(view);

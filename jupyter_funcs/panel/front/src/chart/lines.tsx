@@ -42,7 +42,7 @@ export function Lines({
   hook = "plot",
 }: Props) {
   const view = useMemo(() => placed(drawn), [drawn]);
-  const box = useRef<HTMLDivElement | null>(null);
+  const box = useRef<HTMLDivElement>(null);
   const [width, height] = useSize(box);
   const clip = useUniqueId();
   const canZoom = Boolean(onZoom) && whole.x.values.length > 2;

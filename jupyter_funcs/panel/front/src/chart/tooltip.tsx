@@ -15,7 +15,7 @@ const GAP = 14;
 /** All values at the cursor. */
 export function Tooltip({ plan, x, title, values, signed }: Props) {
   const { view, width, height } = plan;
-  const box = useRef<HTMLDivElement | null>(null);
+  const box = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const note = box.current;
     if (!note) return;

@@ -5,9 +5,11 @@ import { clamp, nearest } from "./scales";
 
 /** The place of the point that values are read at, or -1; moves by keys are announced. */
 export function useCursor({ view, inside, X, Y, lines }: Plan) {
-  const [at, setAt] = useState(-1);
+  // Of one view: to clear it in an effect could lose what a key has done before that.
+  const [cursor, move] = useState({ view, at: -1 });
+  const at = cursor.view === view ? cursor.at : -1;
+  const setAt = (place: number) => move({ view, at: place });
   const isByKey = useRef(false);
-  useEffect(() => setAt(-1), [view]);
 
   /** How far a point is; of a scatter plot across and down. */
   const farFrom = (x: number, y: number) => (place: number) => {

@@ -32,7 +32,7 @@ interface PopoverProps {
  */
 export function Popover(props: PopoverProps) {
   const { anchor, close, width, right, under, focus = true, keep, onKeyDown } = props;
-  const box = useRef<HTMLDivElement | null>(null);
+  const box = useRef<HTMLDivElement>(null);
   const place = () => {
     if (!box.current || !anchor.isConnected) return;
     placeBeside(box.current, under ?? keep ?? anchor, width, right);

@@ -4,7 +4,7 @@ import { arrows } from "./arrows";
 
 /** Buttons of which the Tab key stops at one; arrows move between them. */
 export function Toolbar({ label, children }: { label: string; children: ComponentChildren }) {
-  const box = useRef<HTMLDivElement | null>(null);
+  const box = useRef<HTMLDivElement>(null);
   const buttons = () =>
     [...(box.current?.querySelectorAll<HTMLElement>(BUTTONS) ?? [])].filter(
       (button) => getComputedStyle(button).display !== "none",

@@ -18,7 +18,7 @@ export function Chooser(props: ControlProps & { many?: boolean }) {
   const chooser = useChooser(props, many);
   const { input, isChoosable, combo, value } = chooser;
   const [isPasting, setPasting] = useState(false);
-  const box = useRef<HTMLDivElement | null>(null);
+  const box = useRef<HTMLDivElement>(null);
   const paste = usePaste(field, chooser.chosen.add);
 
   /** Pressed beside the input, which has the focus. */

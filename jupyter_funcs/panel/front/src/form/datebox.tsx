@@ -16,7 +16,7 @@ export function DateBox(props: ControlProps) {
   const isPart = (text: string) =>
     isVariable(text) || (text.length > 0 && text.length < DAY_LENGTH && !isJudged);
   const typed = useTyped(props, isPart);
-  const native = useRef<HTMLInputElement | null>(null);
+  const native = useRef<HTMLInputElement>(null);
   const open = () => {
     const input = native.current;
     if (!input) return;

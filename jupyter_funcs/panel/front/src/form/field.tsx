@@ -78,7 +78,7 @@ function Single({ field, red, onHelp }: FieldProps) {
 
 /** What is wrong is read where it is typed, also at the foot of the pane. */
 function useMessagesInSight(messages: number) {
-  const place = useRef<HTMLDivElement | null>(null);
+  const place = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const box = place.current;
     if (!messages || !box?.contains(document.activeElement)) return;

@@ -21,8 +21,8 @@ interface FieldToolsProps {
 export function FieldTools({ field, state, onOther }: FieldToolsProps) {
   const { set } = usePanel();
   const [open, setOpen] = useState<"" | "help" | "menu" | Beside>("");
-  const help = useRef<HTMLButtonElement | null>(null);
-  const menu = useRef<HTMLButtonElement | null>(null);
+  const help = useRef<HTMLButtonElement>(null);
+  const menu = useRef<HTMLButtonElement>(null);
   const close = () => setOpen("");
   const toggle = (what: "help" | "menu") => setOpen(open === what ? "" : what);
   const paste = usePaste(field, (pasted) => set(field.name, withPasted(field, state, pasted)));

@@ -14,7 +14,7 @@ const SAME_ROW = 8;
 /** The values on one line; what does not fit is counted. */
 export function Fold({ fields, edit }: { fields: P.FieldView[]; edit: () => void }) {
   const { values, run, stacked, setStacked } = usePanel();
-  const box = useRef<HTMLDivElement | null>(null);
+  const box = useRef<HTMLDivElement>(null);
   const [fits, setFits] = useState(Infinity);
   const isDefault = ({ name, required, default: text }: P.FieldView) =>
     !required && text !== null && values?.fields[name]?.value === text;

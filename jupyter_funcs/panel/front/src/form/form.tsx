@@ -22,7 +22,7 @@ export function Form() {
 function Inputs() {
   const { view, values, folded, fold, pressed, run, setStacked } = usePanel();
   const { help, show } = useHelp();
-  const pane = useRef<HTMLElement | null>(null);
+  const pane = useRef<HTMLElement>(null);
   const [isMore, setMore] = useState(false);
   /** Fields that say that they are missing. */
   const [told, setTold] = useState<string[]>([]);

@@ -87,7 +87,7 @@ const Parts = ({ parts = [], ...rest }: PartsProps) => (
 /** The objects of a list, each with its parts. */
 function Rows({ field, rows, red, onHelp }: FieldProps & { rows: number }) {
   const { ask, tell } = usePanel();
-  const box = useRef<HTMLDivElement | null>(null);
+  const box = useRef<HTMLDivElement>(null);
   const drawn = useRef(rows);
   useLayoutEffect(() => {
     const isChanged = drawn.current !== rows && box.current?.contains(document.activeElement);

@@ -23,7 +23,7 @@ interface ListboxProps {
 export function Listbox({ id, chooser, toggleGroup, empty }: ListboxProps) {
   const { field, many, combo, chosen, listed, extra } = chooser;
   const { options } = listed;
-  const list = useRef<HTMLDivElement | null>(null);
+  const list = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     list.current?.querySelector(".is-on")?.scrollIntoView?.({ block: "nearest" });
   }, [combo.at, options.length]);

@@ -12,7 +12,7 @@ export type ChooserState = ReturnType<typeof useChooser>;
 /** A combobox: what it holds, what is typed and listed, and what choosing and leaving do. */
 export function useChooser({ field, state }: ControlProps, many: boolean) {
   const { set } = usePanel();
-  const input = useRef<HTMLInputElement | null>(null);
+  const input = useRef<HTMLInputElement>(null);
   const isChoosable = field.options !== null || field.flag !== null;
   const combo = useCombobox(isChoosable);
   const { text, query } = combo;

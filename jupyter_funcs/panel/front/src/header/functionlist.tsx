@@ -18,7 +18,7 @@ interface FunctionListProps {
 /** The functions that were found, in their sections. */
 export function FunctionList(props: FunctionListProps) {
   const { id, found, at, more } = props;
-  const list = useRef<HTMLDivElement | null>(null);
+  const list = useRef<HTMLDivElement>(null);
   useLayoutEffect(
     () => list.current?.querySelector(".is-on")?.scrollIntoView?.({ block: "nearest" }),
     [at, found],

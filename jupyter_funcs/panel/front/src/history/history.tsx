@@ -13,7 +13,7 @@ const FIRST_OF_COMPARISON = '[data-jf="compare-back"]';
 /** The runs of this kernel in a drawer over the result, and two of them compared. */
 export function History({ close }: { close: () => void }) {
   const { toast, live } = usePanel();
-  const box = useRef<HTMLElement | null>(null);
+  const box = useRef<HTMLElement>(null);
   const { rows, trouble, forget } = useRuns();
   const [ticked, setTicked] = useState<P.RunNumber[]>([]);
   const [pair, setPair] = useState<Pair | null>(null);

@@ -95,7 +95,7 @@ type ChildProps = { child: Child; read: ReadJson; path: Path; goal?: number[] };
 function JsonChild({ child, read, path, goal }: ChildProps) {
   const { key, text, whole } = child;
   const [open, setOpen] = useState(path.length === 1 && opensAtFirst(child));
-  const line = useRef<HTMLDivElement | null>(null);
+  const line = useRef<HTMLDivElement>(null);
   const isHit = goal && (whole || goal.length === 0);
   useLayoutEffect(() => {
     if (isHit) line.current?.scrollIntoView?.({ block: "center" });

@@ -14,7 +14,7 @@ export function Variable({ result, off }: { result: P.ResultView; off: boolean }
   const { variable: name, lost } = result;
   const { taken, refused, rename, leave, retry } = useRename();
   const [editing, edit] = useState(false);
-  const button = useRef<HTMLButtonElement | null>(null);
+  const button = useRef<HTMLButtonElement>(null);
   const finish = (wanted: string | null, isByKey: boolean) => {
     edit(false);
     if (!wanted || wanted === name) return retry();
@@ -89,7 +89,7 @@ type BoxProps = {
 
 /** The box in the name's place. */
 function NameBox({ name, why, finish }: BoxProps) {
-  const box = useRef<HTMLInputElement | null>(null);
+  const box = useRef<HTMLInputElement>(null);
   const isDone = useRef(false);
   useLayoutEffect(() => {
     box.current?.focus();

@@ -26,7 +26,7 @@ export function useGrid(result: P.ResultView) {
   const off = live === "gone";
   const id = useUniqueId();
   const redraw = useRedraw();
-  const box = useRef<HTMLDivElement | null>(null);
+  const box = useRef<HTMLDivElement>(null);
   const [hidden, setHidden] = useState(kept.hidden);
 
   const columns = useColumns(result, redraw);

@@ -14,7 +14,7 @@ export function useLateFilter(apply: (filter: P.Filter | null) => Promise<void>)
   const { toast } = usePanel();
   const [wrong, setWrong] = useState("");
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const form = useRef<HTMLDivElement | null>(null);
+  const form = useRef<HTMLDivElement>(null);
   /** Applies what is typed and not applied yet. */
   const late = useRef<() => void>(nothing);
 
