@@ -79,11 +79,7 @@ class HistoryView:
     session: RecordedClient[RemoteCall]
     held: Held = HELD
     # The last runs, and what was said of them.
-    _compared: tuple[object, Json, TableView | None] = (
-        None,
-        {},
-        None,
-    )
+    _compared: tuple[object, Json, TableView | None] = (None, {}, None)
 
     @answers("history", in_thread=True, reads=True)
     def rows(self, *, earlier: bool = True, kept: bool = False) -> list[Json]:
@@ -156,12 +152,8 @@ class HistoryView:
 
         if not table:
             return about
-        page = table.page(
-            TableQuery(),
-            first,
-            first + _PAGE,
-            list(range(min(table.count, _MOST_COLUMNS))),
-        )
+        columns = list(range(len(about["columns"])))
+        page = table.page(TableQuery(), first, first + _PAGE, columns)
         return about | {"rows": page["rows"], "total": page["total"]}
 
     def _compare(
@@ -188,7 +180,7 @@ class HistoryView:
             frames = [frame.drop(columns=left_out) for frame in frames]
             about["code"] = _code(runs, names, left_out)
 
-        about |= _charts(*_chart_of_both(frames, runs), about)
+        about |= _charts(frames, runs, about)
         try:
             changes = diff(*frames, names=names or ("before", "after"))
         except ArgumentError as error:
@@ -204,12 +196,9 @@ class HistoryView:
 
     def _frame(self, run: Run, *, again: bool) -> Any:
         """Return the result of a run; if asked to, repeat a run that is no longer in memory."""
-        if run.frame is None and again:
-            return self._again(run)
-        return run.frame
-
-    def _again(self, run: Run) -> pd.DataFrame:
-        """Repeat a run without a progress bar or a question: the user asked for all its runs."""
+        if run.frame is not None or not again:
+            return run.frame
+        # Without a progress bar or a question: the user asked for all its runs.
         function = self.session.history.function(run).with_options(
             progress=False, to=None, most_runs=max(run.runs, 1)
         )
@@ -282,7 +271,7 @@ def _gone_text(labels: list[str]) -> str:
     return f"The {result} of {those} {are} no longer in memory."
 
 
-def result_of(run: Run) -> pd.DataFrame:
+def frame_of_run(run: Run) -> pd.DataFrame:
     """Return the result of a run, or raise an error that says why there is none."""
     frame = run.frame
     if not isinstance(frame, pd.DataFrame):
@@ -357,7 +346,7 @@ def _names(runs: list[Run], differ: list[Json]) -> tuple[str, str] | None:
         if not differ:
             return None
         names = [
-            ", ".join(_value_text(arg["name"], arg[side]) for arg in differ)
+            ", ".join(_name_by(arg["name"], arg[side]) for arg in differ)
             for side in ("before", "after")
         ]
 
@@ -367,8 +356,8 @@ def _names(runs: list[Run], differ: list[Json]) -> tuple[str, str] | None:
     return before, after
 
 
-def _value_text(label: str, value: str) -> str:
-    """Return a value that names a run; with the argument's label unless it is a name by itself."""
+def _name_by(label: str, value: str) -> str:
+    """Return the name of a run by a value, with the argument's label unless it is a name by itself."""
     if not value:
         return f"no {label}"
     if len(value) > 3 and any(map(str.isalpha, value)) and value not in _NAMELESS:
@@ -408,31 +397,25 @@ def _frame_code(run: Run) -> str:
     return f"{connection(run.where)}.history.get({number}).frame"
 
 
-def _chart_of_both(
-    frames: list[pd.DataFrame], runs: list[Run]
-) -> tuple[Chart, list[Any]]:
-    """Return a chart of the rows of both results, and the positions of each one's."""
+def _charts(frames: list[pd.DataFrame], runs: list[Run], compared: Json) -> Json:
+    """Return both results as two lines, and sums or means of their largest categories, by one plan for all rows."""
     sides = [*map(flat, frames)]
     about = next((run.entry.description for run in runs if run.entry), "")
     both = Chart(pd.concat(sides, ignore_index=True), about)
-    return both, np.split(np.arange(sum(map(len, sides))), [len(sides[0])])
-
-
-def _charts(both: Chart, rows: list[Any], compared: Json) -> Json:
-    """Return both results as two lines, and sums or means of their largest categories, by one plan for all rows."""
+    rows = np.split(np.arange(sum(map(len, sides))), [len(sides[0])])
     charts: Json = {}
     wish = ChartWish(kind="line", colour="")
     before, times, values = _drawn_twice(both, wish, rows)
     if times and any(choice["name"] == "points" for choice in before["choices"]):
-        lines = [[*map(side.get, times)] for side in values]
-        charts["chart"] = before | _two_lines(before["x"], times, lines, compared)
+        charts["chart"] = _two_lines(before, times, values, compared)
         if both.calendars_differ(wish):
             charts["chart"]["notes"] = [*before["notes"], CALENDARS_DIFFER]
 
     before, places, values = _drawn_twice(both, ChartWish(kind="bar", colour=""), rows)
     # Bars of what the lines show would say nothing new.
     if places and not (charts and places == times):
-        bars = [[place, *(side.get(place) for side in values)] for place in places]
+        old, new = values
+        bars = [[place, old.get(place), new.get(place)] for place in places]
         about_bars = {name: before[name] for name in ("title", "unit", "format")}
         about_bars["adds"] = before["zero"]
         charts["totals"] = about_bars | {"rows": bars[:_MOST_TOTALS]}
@@ -450,7 +433,12 @@ def _drawn_twice(
     if not (is_alike and before["series"] and after["series"]):
         return before, [], []
     values = [*map(_by_place, views)]
-    return before, _in_order([*(values[0] | values[1])], before["x"]), values
+    places = [*(values[0] | values[1])]
+    if before["x"]["type"] == "time":
+        places.sort()
+    elif order := order_of_periods(places):
+        places = [places[at] for at in order]
+    return before, places, values
 
 
 def _places_of(axis: Json) -> str:
@@ -463,23 +451,18 @@ def _by_place(view: Json) -> dict[Any, Any]:
     return dict(zip(axis[_places_of(axis)], view["series"][0]["values"], strict=True))
 
 
-def _in_order(places: list[Any], axis: Json) -> list[Any]:
-    """Return times and periods in order, and categories as they are."""
-    if axis["type"] == "time":
-        return sorted(places)
-    return [places[at] for at in order_of_periods(places)] or places
-
-
 def _two_lines(
-    axis: Json, places: list[Any], values: list[Any], compared: Json
+    before: Json, places: list[Any], values: list[Any], compared: Json
 ) -> Json:
+    """Return the first side's chart with the lines of both."""
+    axis = before["x"]
     colours = (0, 1) if compared["neutral"] else (-2, 0)
     lines = zip(compared["sides"], colours, values, strict=True)
-    return {
+    return before | {
         "x": axis | {"values": [*range(len(places))]} | {_places_of(axis): places},
         "series": [
-            {"name": name, "colour": colour, "values": line}
-            for name, colour, line in lines
+            {"name": name, "colour": colour, "values": [*map(side.get, places)]}
+            for name, colour, side in lines
         ],
         "adds": False,
         "choices": [],

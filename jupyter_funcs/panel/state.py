@@ -24,7 +24,7 @@ from jupyter_funcs.panel import run_view
 from jupyter_funcs.panel.chart_svg import LONGEST_TEXT
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.header_view import HeaderView, example_values, listed_again
-from jupyter_funcs.panel.history_view import HELD, HistoryView, result_of, values_of
+from jupyter_funcs.panel.history_view import HELD, HistoryView, frame_of_run, values_of
 from jupyter_funcs.panel.requests import (
     Answers,
     FailedRows,
@@ -565,7 +565,7 @@ class PanelState:
     async def open(self, number: RunNumber) -> None:
         run = self.session.history.get(number)
         visit = self._filled(run)
-        frame = result_of(run)
+        frame = frame_of_run(run)
         make = partial(
             run_view.ResultView,
             visit.function,
