@@ -39,7 +39,6 @@ from jupyter_funcs.panel.requests import (
 from jupyter_funcs.panel.table_column import (
     FIRST_ROWS,
     TableColumn,
-    plain_text,
     total_facts,
 )
 
@@ -73,10 +72,8 @@ _NEEDED = {
     "pd.": "import pandas as pd",
 }
 _ROWS = "rows"  # the lane for orders, rows and sums
-_SUMMARIZED = (
-    # Cells to read for the first view; later columns are summarized when they are shown.
-    10_000_000
-)
+# Cells to read for the first view; later columns are summarized when they are shown.
+_SUMMARIZED = 10_000_000
 
 
 class Latest:
@@ -122,18 +119,18 @@ class Latest:
 class TableView:
     """A frame as a table. Methods may be called from any thread, and return plain JSON."""
 
-    pivoted: Pivoted | None = None
-
     def __init__(
         self,
         frame: pd.DataFrame,
         about: str = "",
         source: Callable[[str], Code] | None = None,
+        pivoted: Pivoted | None = None,
     ) -> None:
         # The result as the run returned it, even if its variable changes; before pandas 3 that needs a copy.
         self._frame = frame.copy(deep=pd.__version__ < "3")
         self._about = about
-        self._facts = frame.attrs.get("funcs", {}).get("columns", {})
+        self._pivoted = pivoted
+        self._declared = frame.attrs.get("funcs", {}).get("columns", {})
         self.flat = flat(self._frame)
         self.rows, self.count = self.flat.shape
         self._to_date = [
@@ -144,19 +141,22 @@ class TableView:
         self._source = source or (
             lambda name: ([], printed(name, flattening(self._frame)))
         )
-        self.cached = Latest(_MOST_MADE).get
+        self._made = Latest(_MOST_MADE)
 
     def made(self, steps: Steps) -> TableView:
         """Return the table that some steps make of this one."""
-        table = self
-        for step in steps:
-            table = table.cached("", repr(step), partial(table.derived, step))
-        return table
+        if not steps:
+            return self
+        first, *others = steps
+        table = self._made.get("", repr(first), partial(self._make, first))
+        return table.made(others)
 
-    def derived(self, step: Computed | Pivot | ChartPoints) -> TableView:
+    def _make(self, step: Computed | Pivot | ChartPoints) -> TableView:
         if isinstance(step, ChartPoints):
             return self._draw(step)
-        return self._pivot(step) if isinstance(step, Pivot) else self._compute(step)
+        if isinstance(step, Pivot):
+            return self._pivot(step)
+        return self._compute(step)
 
     def _draw(self, step: ChartPoints) -> TableView:
         """Return the points of a chart as a table."""
@@ -167,13 +167,11 @@ class TableView:
 
         def source(variable: str) -> Code:
             before, view = self._coded(step.of, variable)
-            return points.code([*before, printed(view, self._melted)]), printed(
-                "table", steps
-            )
+            lines = points.code([*before, printed(view, self._melted)])
+            return lines, printed("table", steps)
 
-        table = TableView(applied(points.table, steps), self._about, source)
-        table.pivoted = points.pivoted
-        return table
+        table = applied(points.table, steps)
+        return TableView(table, self._about, source, points.pivoted)
 
     def _compute(self, step: Computed) -> TableView:
         name = step.name.strip()
@@ -187,8 +185,8 @@ class TableView:
         values = expression.result
         frame = self.flat.assign(**{name: values.value})
         if not expression.adds_up:
-            facts = {**self._facts, name: {"adds_up": False}}
-            frame.attrs["funcs"] = {**frame.attrs.get("funcs", {}), "columns": facts}
+            declared = {**self._declared, name: {"adds_up": False}}
+            frame.attrs["funcs"] = {**frame.attrs.get("funcs", {}), "columns": declared}
 
         def source(variable: str) -> Code:
             lines, variable = self._coded(TableQuery(), variable)
@@ -205,15 +203,13 @@ class TableView:
         rows = self.positions(query)
         if rows is not None:
             frame = frame.iloc[rows]
-        frame = applied(frame, pivoted.steps)
+        frame = applied(frame, pivoted.steps).rename_axis(columns=None)
 
         def source(variable: str) -> Code:
             lines, code = self._coded(query, variable)
             return lines, printed(code, pivoted.steps)
 
-        table = TableView(frame.rename_axis(columns=None), self._about, source)
-        table.pivoted = pivoted
-        return table
+        return TableView(frame, self._about, source, pivoted)
 
     def _whole_periods(self, query: TableQuery, pivoted: Pivoted) -> TableQuery:
         """Return a query without the periods to date that would be counted beside whole ones."""
@@ -241,14 +237,17 @@ class TableView:
 
     @property
     def _melted(self) -> list[Operation]:
-        return self.pivoted.melted if self.pivoted else []
+        if self._pivoted:
+            return self._pivoted.melted
+        return []
 
     def drawn(self, query: TableQuery) -> Positions:
         """Return the positions of the rows of a view among those of its chart."""
         rows = self.positions(query)
-        if rows is None or not self.pivoted or not self.pivoted.across:
+        pivoted = self._pivoted
+        if rows is None or not pivoted or not pivoted.across:
             return rows
-        values = np.arange(self.count - len(self.pivoted.rows), dtype=np.uint32)
+        values = np.arange(self.count - len(pivoted.rows), dtype=np.uint32)
         return (rows + np.uint32(self.rows) * values[:, np.newaxis]).ravel()
 
     @answers()
@@ -256,7 +255,7 @@ class TableView:
         """Return the view of the table, and what was chosen for a pivot."""
         return {
             "table": self.view(),
-            "pivot": (self.pivoted and self.pivoted.chosen) or None,
+            "pivot": (self._pivoted and self._pivoted.chosen) or None,
         }
 
     def view(self) -> Json:
@@ -326,12 +325,9 @@ class TableView:
         """Return the most frequent values of a column that contain a text, with their counts."""
         column = self._column(at)
         wanted = query.casefold()
-        counts = (
-            (plain_text(value), count) for value, count in column.ranked(by_time=True)
-        )
         hits = [
             {"text": text, "count": count}
-            for text, count in counts
+            for text, count in column.ranked()
             if wanted in text.casefold() and len(text) <= _LONGEST_VALUE
         ]
         values = hits[:_MOST_VALUES]
@@ -345,13 +341,9 @@ class TableView:
         """Return the columns whose names contain a text, those that begin with it first."""
         wanted = text.casefold().strip()
         names = [str(name).casefold() for name in self.flat.columns]
-        hits = sorted(
-            (at for at, name in enumerate(names) if wanted in name),
-            key=lambda at: (
-                not names[at].startswith(wanted),
-                len(names[at]) if wanted else 0,
-            ),
-        )
+        hits = [at for at, name in enumerate(names) if wanted in name]
+        if wanted:
+            hits.sort(key=lambda at: (not names[at].startswith(wanted), len(names[at])))
         columns = [
             {"at": at, "name": self._column(at).name} for at in hits[:_MOST_VALUES]
         ]
@@ -382,7 +374,7 @@ class TableView:
         facts = _counts(count=count, missing=total - count, distinct=distinct)
         if column.right:
             facts += total_facts([column], rows)
-        elif column.kind == "date" and len(values):
+        elif column.kind == "date" and count:
             ends = {"min": values.min(), "max": values.max()}
             facts += [
                 (name, str(end)[:10], column.cell(end) or "")
@@ -442,7 +434,8 @@ class TableView:
     def code(self, query: TableQuery, name: str, *, melted: bool = False) -> str:
         """Return the view as pandas code; its last line is the view of the frame with this name."""
         lines, view = self._coded(query, name)
-        view = printed(view, self._melted) if melted else view
+        if melted:
+            view = printed(view, self._melted)
         code = "\n".join([*lines, view])
         needed = [line for call, line in _NEEDED.items() if call in code]
         return "\n".join([*needed, code])
@@ -473,9 +466,10 @@ class TableView:
         columns = [self._sorting(self._column(sort.at)) for sort in sorts]
         key = "values"
         for column in reversed(columns):
-            if column.sort_key:
-                others = f" if values.name == {literal(column.data.name)} else {key}"
-                key = column.sort_key + (others if len(columns) > 1 else "")
+            own = column.sort_code
+            if own and len(columns) > 1:
+                own += f" if values.name == {literal(column.data.name)} else {key}"
+            key = own or key
 
         by = literal([column.data.name for column in columns])
         ways = literal([not sort.descending for sort in sorts])
@@ -498,7 +492,9 @@ class TableView:
     def frame(self, query: TableQuery) -> pd.DataFrame:
         """Return a view as a frame."""
         rows = self.positions(query)
-        return self._frame if rows is None else self._frame.iloc[rows]
+        if rows is None:
+            return self._frame
+        return self._frame.iloc[rows]
 
     def positions(self, query: TableQuery) -> Positions:
         """Return the positions of the rows of a view, in its order; `None` for all rows in their own order."""
@@ -513,9 +509,11 @@ class TableView:
             if not masks:
                 return order
             mask = np.logical_and.reduce(masks)
-            return (
-                np.flatnonzero(mask) if order is None else order[mask[order]]
-            ).astype(np.uint32)
+            if order is None:
+                rows = np.flatnonzero(mask)
+            else:
+                rows = order[mask[order]]
+            return rows.astype(np.uint32)
 
         return self._cache.get(_ROWS, repr(query), make)
 
@@ -529,12 +527,14 @@ class TableView:
         if at not in self._columns:
             data = self.flat.iloc[:, at]
             column = TableColumn(data, at, self._about, self._cache.get)
-            if self.pivoted and at >= len(self.pivoted.rows):
-                column.role = self.pivoted.measure
-            facts = self._facts.get(str(column.data.name), {})
-            unit = f"Unit: {facts['unit']}" if facts.get("unit") else ""
-            column.is_amount = facts.get("adds_up", True)
-            column.about = "\n".join(filter(None, [facts.get("description"), unit]))
+            if self._pivoted and at >= len(self._pivoted.rows):
+                column.role = self._pivoted.measure
+            declared = self._declared.get(str(column.data.name), {})
+            column.is_amount = declared.get("adds_up", True)
+            about = [declared.get("description")]
+            if declared.get("unit"):
+                about.append(f"Unit: {declared['unit']}")
+            column.about = "\n".join(filter(None, about))
             self._columns[at] = column
 
         return self._columns[at]
@@ -548,15 +548,18 @@ class TableView:
                 "Scroll up.",
             )
 
-        end = min(end, total)
-        return (np.arange(first, end) if rows is None else rows[first:end]), total
+        if rows is None:
+            return np.arange(first, min(end, total)), total
+        return rows[first:end], total
 
-    def _order(self, sort: Sequence[Sort]) -> Positions:
+    def _order(self, sorts: Sequence[Sort]) -> Positions:
+        if not sorts:
+            return None
         keys = [
-            self._column(column.at).key(descending=column.descending)
-            for column in reversed(sort)
+            self._column(sort.at).key(descending=sort.descending)
+            for sort in reversed(sorts)
         ]
-        return np.lexsort(keys).astype(np.uint32) if keys else None
+        return np.lexsort(keys).astype(np.uint32)
 
     def _tests(self, query: TableQuery) -> Iterator[Tests]:
         """Yield the tests of each filter and of the search; rows pass any of them, by their columns."""
@@ -573,7 +576,9 @@ class TableView:
         if query.find:
             shown = map(self._column, sorted({*range(self.count)} - {*query.hidden}))
             yield {
-                column: test for column in shown if (test := column.found(query.find))
+                column: test
+                for column in shown
+                if (test := column.searched(query.find))
             }
 
     def _mask(self, tests: Tests) -> NDArray[np.bool_]:

@@ -247,14 +247,14 @@ class TableColumn:
 
         return self._keep(self.at, (self.at, by_text), make)
 
-    def ranked(self, *, by_time: bool = False) -> Iterator[tuple[Any, int]]:
-        """Yield the distinct values with their counts: most frequent first, or named periods in order of time."""
+    def ranked(self) -> Iterator[tuple[str, int]]:
+        """Yield the distinct values, as texts, with their counts: periods in order of time, others by frequency."""
         _, values, of_time = self.factorized()
         counts = self.factorized().counts()
         places = np.argsort(-counts, kind="stable")
-        if by_time and of_time:
+        if of_time:
             places.sort()
-        return ((values[place], int(counts[place])) for place in places)
+        return ((plain_text(values[place]), int(counts[place])) for place in places)
 
     @property
     def of_time(self) -> bool:
@@ -262,14 +262,14 @@ class TableColumn:
         return self.kind == "text" and self.factorized().of_time
 
     @property
-    def sort_key(self) -> str:
+    def sort_code(self) -> str:
         """The code by which pandas sorts `values` of this column as the table does; empty if it needs none."""
         if self.kind == "mixed":
             return 'values.map(str, na_action="ignore")'
         if not self.of_time:
             return ""
-        _, periods, _ = self.factorized()
-        return f"pd.Categorical(values, {literal(list(periods))}, ordered=True)"
+        periods = list(self.factorized().values)
+        return f"pd.Categorical(values, {literal(periods)}, ordered=True)"
 
     def key(self, *, descending: bool) -> Array:
         """Return numbers that numpy sorts in the order of the values, with empty ones last."""
@@ -281,9 +281,10 @@ class TableColumn:
             return -values if values.dtype.kind == "f" else ~values
 
         rows, values, _ = self.factorized()
-        return np.where(
-            rows < 0, len(values), len(values) - 1 - rows if descending else rows
-        )
+        order = rows
+        if descending:
+            order = len(values) - 1 - rows
+        return np.where(rows < 0, len(values), order)
 
     # Filters
 
@@ -337,10 +338,12 @@ class TableColumn:
         steps = () if by_value else self._as_texts
         values = applied(pd.Series(self.factorized().values), steps)
         wanted = [value for value in values.tolist() if plain_text(value) in chosen]
-        empty = (EMPTY,) if None in chosen else ()
-        return Test(
-            (step("isin", wanted), *empty) if wanted or not empty else empty, steps
-        )
+        calls = []
+        if wanted or None not in chosen:
+            calls.append(step("isin", wanted))
+        if None in chosen:
+            calls.append(EMPTY)
+        return Test(tuple(calls), steps)
 
     def within(self, low: str, high: str) -> Test:
         """Test whether the values are between two typed bounds, inclusive."""
@@ -427,7 +430,7 @@ class TableColumn:
             time = time.tz_localize(zone, ambiguous=True, nonexistent="shift_forward")
         return step(sign, time.isoformat(sep=" ").removesuffix(" 00:00:00"))
 
-    def found(self, text: str) -> Test | None:
+    def searched(self, text: str) -> Test | None:
         """Test for the text of a search, if it can occur: numbers must match whole, as typed or as shown."""
         if self.kind == "date":
             if not re.fullmatch(r"(?a)[\d: -]+", text):
