@@ -49,7 +49,6 @@ _MOST_ACROSS = 200  # values of a pivot's columns
 _USUALLY_ACROSS = 24
 _SAMPLE = 1_000  # rows by which a ratio is told
 _MOST_MEASURES = 12  # of which ratios are looked for
-_SHARE = "lambda sums: sums / sums.sum()"
 
 
 class Expression:
@@ -99,7 +98,7 @@ class Expression:
             case ast.Call(func=ast.Name(id=name), args=[first, *rest], keywords=[]):
                 return self._called(name, self._of(first), rest)
 
-        raise ArgumentError("This isn't an expression of columns and numbers.", _SUCH)
+        raise SyntaxError  # `__init__` says what it wants, as for those of `ast.parse`
 
     def _adds_up(self, node: ast.AST) -> bool:
         """Return whether the values can be summed: those of a ratio, a change or a mean can't."""
@@ -119,9 +118,10 @@ class Expression:
                 columns = [
                     part for part in (left, right) if not isinstance(part, ast.Constant)
                 ]
-                # An amount times a ratio is an amount.
-                is_product = isinstance(sign, ast.Mult)
-                return (any if is_product else all)(map(self._adds_up, columns))
+                adding = map(self._adds_up, columns)
+                if isinstance(sign, ast.Mult):  # an amount times a ratio is an amount
+                    return any(adding)
+                return all(adding)
 
         return False
 
@@ -146,10 +146,11 @@ class Expression:
 
         count = 1
         match rest:
-            case [ast.Constant(value=int(count)), *rest] if not 0 < count <= _MOST_ROWS:
-                raise ArgumentError(
-                    f"{name} looks back 1 row or more, not {count:,}.", _SUCH
-                )
+            case [ast.Constant(value=int(count)), *rest]:
+                if not 0 < count <= _MOST_ROWS:
+                    raise ArgumentError(
+                        f"{name} looks back 1 row or more, not {count:,}.", _SUCH
+                    )
 
         by = [self._column(other.id) for other in rest if isinstance(other, ast.Name)]
         if len(by) < len(rest):
@@ -248,15 +249,14 @@ def pivot(columns: Columns, wish: Pivot) -> Pivoted:
     chosen = {"rows": rows, "columns": across, "measure": measure, "how": how}
     label = _label(measure, how)
     steps = [*_ordered(columns, rows, across), *_grouped(chosen, parts, label)]
-    about = {
+    chosen |= {
         "keys": keys,
         "measures": measures,
         "hows": hows,
         "note": _note(how, parts),
     }
-    return Pivoted(
-        steps, label, rows, across, chosen | about, {*rows, across, measure, *parts}
-    )
+    read = {*rows, across, measure, *parts}
+    return Pivoted(steps, label, rows, across, chosen, read)
 
 
 def _axes(keys: list[str], columns: Columns, wish: Pivot) -> tuple[list[str], str]:
@@ -377,7 +377,8 @@ def _grouped(chosen: Json, parts: list[str], label: str) -> list[Operation]:
     if across:
         steps.append(step("unstack"))
     if chosen["how"] == "share":
-        steps.append(step("pipe", Coded(lambda sums: sums / sums.sum(), _SHARE)))
+        share = Coded(lambda sums: sums / sums.sum(), "lambda sums: sums / sums.sum()")
+        steps.append(step("pipe", share))
     if not across:
         return [*steps, step("reset_index", name=label)]
     return [
