@@ -134,18 +134,18 @@ class Times:
         if times is None or len(times) < 2:
             return ""
         clock = ("day", "hour", "minute", "second")
-        exact = next(
-            (step for step in clock if times.equals(times.floor(STEPS[step].rule))), ""
-        )
-        for step in ("year", "quarter", "month", "week") if exact == "day" else ():
+        exact = (step for step in clock if times.equals(times.floor(STEPS[step].rule)))
+        finest = next(exact, "")
+        longer = ("year", "quarter", "month", "week") if finest == "day" else ()
+        for step in longer:
             periods = times.to_period(STEPS[step].period)
             count = periods.asi8[-1] - periods.asi8[0] + 1
             if periods.is_unique and len(times) >= max(3, 0.8 * count):
                 return step
 
-        if exact and len(times) < 0.1 * STEPS[exact].periods(self.span):
+        if finest and len(times) < 0.1 * STEPS[finest].periods(self.span):
             return ""
-        return exact
+        return finest
 
     def steps(self, lines: int, most: int, zoom: Zoom) -> tuple[str, dict[str, bool]]:
         """Return the step of the times, and each step that points can have, with whether that makes too many points."""
@@ -153,9 +153,15 @@ class Times:
         shown = min(high, self.days[1]) - max(low, self.days[0])
         if shown <= 0:
             shown = self.span
-        distinct = math.inf if self.distinct is None else len(self.distinct)
-        base = self.base if self._fits(self.base, lines) else ""
-        steps = {"": False} if not base and distinct <= most else {}
+        distinct = math.inf
+        if self.distinct is not None:
+            distinct = len(self.distinct)
+        base = ""
+        if self._fits(self.base, lines):
+            base = self.base
+        steps = {}
+        if not base and distinct <= most:
+            steps[""] = False
         names = list(STEPS)
         for name in names[names.index(base or names[0]) :]:
             count = STEPS[name].periods(shown)
@@ -238,16 +244,16 @@ class Plan:
         return "sum" if self.y.additive else "mean"
 
     @property
-    def first(self) -> tuple[str, bool]:
+    def aggregation(self) -> tuple[str, bool]:
         """The step by which rows are aggregated first, and whether they are summed; a mean of these sums may follow."""
         if self.show == "average":
             return "day", self.y.additive
         is_irregular = self.times and self.step and not self.base
         of_rows = is_irregular and self.show == "value" and not self.counts
-        totals = bool(self.x) and self.y.additive and not of_rows
-        if totals and self.base and self.show != "sum":
-            return self.base, totals
-        return self.step, totals
+        sums = bool(self.x) and self.y.additive and not of_rows
+        if sums and self.base and self.show != "sum":
+            return self.base, sums
+        return self.step, sums
 
     def offer(
         self,
@@ -404,7 +410,7 @@ class Planner:
             lines=None if plan.kind == "bar" else colour,
             split=split,
             to_date=None if to_date in {colour, split, x} else to_date,
-            over=tuple(map(_named, self._varying_within(varying, (colour, split)))),
+            over=tuple(map(_counted, self._varying_within(varying, (colour, split)))),
             most_lines=most,
         )
 
@@ -496,25 +502,24 @@ class Planner:
         """Return the column for the x axis: the finer of period and time, unless it is finer only for a few rows."""
         if period := self._periods.get(wish.points or ""):
             return period
-        periods = list(self._periods.values())
+        period = next(iter(self._periods.values()), None)
         time = _chosen(self._times, wish.x) or next(iter(self._times), None)
-        if not time or not periods or wish.points in STEPS or wish.x:
-            return time or next(iter(periods), None)
+        if not time or not period or wish.points in STEPS or wish.x:
+            return time or period
         distinct = self._times_of(time).distinct
-        if distinct is None or len(distinct) > 2.5 * periods[0].distinct:
+        if distinct is None or len(distinct) > 2.5 * period.distinct:
             return time
-        return periods[0]
+        return period
 
     def _stepped(self, plan: Plan, x: ChartColumn, wish: ChartWish, zoom: Zoom) -> Plan:
         """Choose the period of each point, and how to show its value."""
         axis = x if x.role is Role.TIME else next(iter(self._times), None)
         lines = _count(plan.colour, plan.most_lines) * _count(plan.split, MOST_PANELS)
         most = min(POINTS_OF_A_LINE, _MOST_VALUES // lines)
+        base = ""
+        steps: dict[str, bool] = {}
         if axis:
             base, steps = self._times_of(axis).steps(lines, most, zoom)
-        else:
-            base, steps = ("", {})
-
         plan = replace(plan, most_points=most)
         plan = self._at_times(plan, x, base, wish, steps)
         labels = {name: _label(period) for name, period in self._periods.items()}
@@ -543,10 +548,12 @@ class Planner:
             return replace(plan, year=_periods_of_a_year(x))
         times = self._times_of(x)
         can = [step for step in steps if not steps[step]]
-        step = next(
-            (step for step in can if step == wish.points), next(iter(can), "year")
-        )
-        year = STEPS[step].year if base and times.span > 400 else 0
+        step = [*can, "year"][0]
+        if wish.points in can:
+            step = wish.points
+        year = 0
+        if base and times.span > 400:
+            year = STEPS[step].year
         return replace(plan, times=times, step=step, base=base, year=year)
 
     def calendars_differ(self, x: ChartColumn | None, rows: Any) -> bool:
@@ -573,10 +580,9 @@ class Planner:
 
     def _largest_first(self, colour: ChartColumn) -> list[str]:
         """Return the categories of a column, largest first: by the first measure that adds up, or else by rows."""
-        by = next(
-            (measure for measure in self.measures if measure.additive), self._count
-        ).data
-        sums = by.abs().groupby(colour.filled, observed=True).sum()
+        adding = (measure for measure in self.measures if measure.additive)
+        by = next(adding, self._count)
+        sums = by.data.abs().groupby(colour.filled, observed=True).sum()
         return list(sums.sort_values(ascending=False, kind="stable").index)
 
 
@@ -663,7 +669,8 @@ def _names(columns: Iterable[ChartColumn]) -> dict[str, str]:
     return {column.name: column.name for column in columns}
 
 
-def _named(column: ChartColumn) -> str:
+def _counted(column: ChartColumn) -> str:
+    """Return the name of a column; with the number of its values if it has too many to colour by."""
     if column.distinct <= _MOST_GROUPS:
         return column.name
     return (

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.coded import Coded, literal
-from jupyter_funcs.core.text import inert, listed
+from jupyter_funcs.core.text import inert, listed, plural
 from jupyter_funcs.frames.display import MONEY, with_minus
 from jupyter_funcs.frames.roles import FRAME, NO_VALUE, Role, flat, words
 from jupyter_funcs.panel.chart_plan import (
@@ -81,11 +81,9 @@ class Chart:
             )
 
         points.offer_scale(wish.scale)
+        names = points.shown.get("lines", [])
         if plan.kind == "bar":
             names = [*points.table.index]
-        else:
-            names = points.shown.get("lines", [])
-
         return _chart(points, all_lines=wish.all) | {
             "log": points.is_log,
             "names": planner.labels(plan.colour, names),
@@ -182,10 +180,9 @@ class Points:
             (self.plan.y, "without a value of"),
         ):
             if column and (missing := int(data.value[column.name].isna().sum())):
-                row, are = ("row", "is") if missing == 1 else ("rows", "are")
-                self.left_out.append(
-                    f"{missing:,} {row} {without} {column.name} {are} left out."
-                )
+                are = "is" if missing == 1 else "are"
+                rows = f"{plural(missing, 'row')} {without} {column.name}"
+                self.left_out.append(f"{rows} {are} left out.")
                 data = self.do("data", data.dropna(subset=[column.name]))
 
         return data
@@ -221,9 +218,8 @@ class Points:
             names = set(data.value[name].unique())
             if NO_VALUE in names:
                 data = self.do("data", data.fillna({name: NO_VALUE}))
-            shown = [name for name in self._ranked(column) if name in names][
-                : most[what]
-            ]
+            ranked = [name for name in self._ranked(column) if name in names]
+            shown = ranked[: most[what]]
             self.shown[what] = shown
             coded = self.do(what, Coded(shown, literal(shown)))
             hidden = len(names) - len(shown)
@@ -248,7 +244,7 @@ class Points:
     def _bring_together(self, data: Coded) -> None:
         """Aggregate the rows of each point."""
         plan = self.plan
-        step, totals = plan.first
+        step, sums = plan.aggregation
         data = self._largest(data)
         # Times up to a day are the starts of their own periods.
         is_longer = bool(step) and (
@@ -265,7 +261,7 @@ class Points:
             plan.y.name,
             by,
             **self._columns(),
-            aggfunc="sum" if totals else "mean",
+            aggfunc="sum" if sums else "mean",
             observed=True,
         )
         self.set(self._ordered(table))
@@ -332,11 +328,13 @@ class Points:
         plan = self.plan
         if plan.kind == "scatter":
             return None
-        first, totals = plan.first
-        label = "Rows" if plan.kind == "histogram" else plan.y.name
-        if plan.show in {"index", "growth"}:
+        step, sums = plan.aggregation
+        label = plan.y.name
+        if plan.kind == "histogram":
+            label = "Rows"
+        elif plan.show in {"index", "growth"}:
             label = f"{label} ({plan.show})"
-        elif plan.kind != "histogram" and (not totals or first != plan.step):
+        elif not sums or step != plan.step:
             label = f"{label} (mean)"
 
         across = " ".join(column.name for column in self.apart.values())
@@ -409,32 +407,30 @@ class Points:
         self._keep_whole_periods()
         if self.table.empty:
             return
-        self.show()
+        self._convert()
         if zoom and plan.times:
             low, high = map(time_of, zoom)
             inside = (self.table.index >= low) & (self.table.index <= high)
             if inside.any():
                 self.cut(inside)
 
-        if (
-            plan.show == "average"
-            and (every := -(-len(self.table) // plan.most_points)) > 1
-        ):
+        every = -(-len(self.table) // plan.most_points)
+        if plan.show == "average" and every > 1:
             self.set(self.coded.iloc[::every])
-
         if self.table.isna().all(axis=1).any():
             self.set(self.coded.dropna(how="all"))
 
     def _average(self) -> None:
         plan = self.plan
         step = plan.step
+        first, sums = plan.aggregation
         of = "Each point is" if plan.show in {"value", "sum"} else "Computed from"
-        if step and plan.first[0] != step:
+        if step and first != step:
             periods = self.coded.index.to_period(STEPS[step].period)
             self.set(self.coded.groupby(periods).mean().to_timestamp())
             self.notes.append(f"{of} the mean of the {plan.base}s of a {step}.")
         elif step not in {"", plan.base} and plan.show != "average":
-            how = plan.how if plan.first[1] else "mean of all rows"
+            how = plan.how if sums else "mean of all rows"
             self.notes.append(f"{of} the {how} of {_a(step)}.")
 
     def _keep_whole_periods(self) -> None:
@@ -450,7 +446,7 @@ class Points:
             which = listed(parts, "and")
             self.notes.append(f"The {which} {plan.step} {are} incomplete and left out.")
 
-    def show(self) -> None:
+    def _convert(self) -> None:
         plan = self.plan
         if plan.show == "average":
             self.set(self.coded.rolling("7D").mean())
@@ -525,11 +521,7 @@ def _chart(points: Points, *, all_lines: bool) -> Json:
         line["name"] = inert(line["name"])
         line["panel"] = inert(line["panel"])
 
-    adds = (
-        plan.y.additive
-        and plan.is_over_time
-        and plan.show in {"value", "sum", "average"}
-    )
+    adds = plan.y.additive and plan.is_over_time and len(names) > 1
     return _nothing("", plan.choices) | {
         "kind": plan.kind,
         "title": inert(points.title),
@@ -537,7 +529,7 @@ def _chart(points: Points, *, all_lines: bool) -> Json:
         "step": plan.step,
         "rows": points.rows,
         "notes": points.sentences(),
-        "adds": adds and len(names) > 1,
+        "adds": adds and plan.show in {"value", "sum", "average"},
         "x": _axis(points),
         "panels": [*map(inert, points.shown.get("panels", ()))],
         "series": series,
@@ -668,8 +660,8 @@ def _unit(plan: Plan, about: str) -> str:
         about = ""
     currency = _CURRENCY.search(f"{plan.y.name} {about}")
     unit = currency[0] if currency else ""
-    step, totals = plan.first
-    if not (step and totals):
+    step, sums = plan.aggregation
+    if not (step and sums):
         return unit
     unit = f"{unit} {_a(step)}".strip()
     is_mean = step != plan.step or plan.show == "average"
@@ -684,13 +676,10 @@ def _program(points: Points, source: Sequence[str]) -> str:
     """Return the program that draws the same chart with matplotlib."""
     plan = points.plan
     table = points.table
-    lines = [
-        "import matplotlib.pyplot as plt",
-        *(["import numpy as np"] if plan.kind == "histogram" else []),
-        "import pandas as pd",
-        "",
-        *points.code(source),
-    ]
+    lines = ["import matplotlib.pyplot as plt"]
+    if plan.kind == "histogram":
+        lines.append("import numpy as np")
+    lines += ["import pandas as pd", "", *points.code(source)]
     if "$" in f"{points.title}{list(table.columns)}{list(table.index[:_MOST_BARS])}":
         lines.append("plt.rcParams['text.parse_math'] = False  # a dollar sign is one")
     options = _options(points)
@@ -702,11 +691,13 @@ def _program(points: Points, source: Sequence[str]) -> str:
         return "\n".join([*lines, "plt.show()"])
 
     high = -(-len(points.shown["panels"]) // 3)
-    is_part = f"table[table[{literal(plan.split.name)}] == panel]"
+    part = "table[panel]"
+    if plan.kind == "scatter":
+        part = f"table[table[{literal(plan.split.name)}] == panel]"
     lines += [
         f"figure, axes = plt.subplots({high}, 3, figsize=(9, {3 * high}), sharey=True, squeeze=False)",
         "for panel, ax in zip(panels, axes.flat):",
-        f"    part = {is_part if plan.kind == 'scatter' else 'table[panel]'}",
+        f"    part = {part}",
         f"    part{draw}({', '.join(['ax=ax', 'title=panel', *options])})",
         *(f"    ax.{line}" for line in _formatters(points)),
     ]
