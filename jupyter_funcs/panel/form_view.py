@@ -92,10 +92,8 @@ _ENDS = {
     "after",
     "before",
 }
-_MOST_SHOWN = (
-    # Required and optional fields without a default, before the rest is under More options.
-    12
-)
+# Required and optional fields without a default, before the rest is under More options.
+_MOST_SHOWN = 12
 _MOST_ROWS = 200  # of a list of objects; a longer one is JSON
 _LONGEST_SCHEMA = 4000  # characters that are shown
 _MOST_NAMED = 3  # values that aren't listed
@@ -199,9 +197,12 @@ class FormView:
         """Return the optional fields with a default or of JSON, and those after the first dozen of the rest."""
         fields = by_name(self.form.fields)
         optional = {name for name, field in fields.items() if not is_needed(field)}
-        more = {name for name in optional if _is_extra(fields[name])}
-        first = [name for name in fields if name not in more][:_MOST_SHOWN]
-        more = optional.difference(first)
+        usual = [
+            name
+            for name, field in fields.items()
+            if name not in optional or not _is_extra(field)
+        ]
+        more = optional.difference(usual[:_MOST_SHOWN])
         # A start and an end stay together.
         others = fields.keys() - more
         more -= {name for name in more for other in others if _are_a_range(name, other)}
@@ -210,15 +211,7 @@ class FormView:
     def _field_view(self, field: Field, *, more: bool) -> Json:
         has_list = self._sources[field.name].is_listed
         control = _control(field, listed=has_list)
-        help_text = "\n".join(map(inert, clip(field.help, _LONGEST_HELP).splitlines()))
-        if field.default is not None and default_of(field) is None:
-            help_text += f"\nThe default, {quote(field.default)}, can't be entered. Leave the field empty to use it."
-        if entries := _entries(field):
-            named = listed(
-                [f"{entry} for {what}" for what, entry in entries.items()], "or"
-            )
-            help_text += f"\nText is sent as text; enter {named}."
-
+        help_text = _help(field)
         brief = _brief(inert(field.brief), help_text)
         default = field.default
         if default is not None:
@@ -324,35 +317,32 @@ class FormView:
         if is_set or self._pressed:
             wrong += errors.get(name, ())
         unknown = [] if wrong else self._source(field).unlisted(self._texts(name))
+        warned: Sequence[str] = ()
         if self._pressed or name in self._carried:
             warned = warnings.get(name, ())
-        else:
-            warned = ()
-
         state = {
             "value": self._value(field, args),
             "errors": [self._message(field, text) for text in dict.fromkeys(wrong)],
-            "warnings": self._amber(field, warned, unknown),
+            "warnings": self._warnings(field, warned, unknown),
             "notes": self._removed.get(name),
             "carried": self._carried.get(name),
             "unknown": unknown,
         }
         return {key: part for key, part in state.items() if part}
 
-    def _amber(
+    def _warnings(
         self, field: Field, warned: Sequence[str], unknown: Sequence[str]
     ) -> list[Json]:
         """Return the warnings of the form, or say which values aren't listed."""
-        amber = [
-            self._message(field, text) for text in warned or self._about(field, unknown)
-        ]
+        texts = warned or self._unlisted(field, unknown)
+        warnings = [self._message(field, text) for text in texts]
         if warned and self.form.is_set(field.name):
-            for message in amber:
+            for message in warnings:
                 message["text"] += " It is sent as given."
 
-        return amber
+        return warnings
 
-    def _about(self, field: Field, unknown: Sequence[str]) -> Iterator[str]:
+    def _unlisted(self, field: Field, unknown: Sequence[str]) -> Iterator[str]:
         """Say which values aren't listed."""
         for value in unknown[:_MOST_NAMED]:
             near = self._source(field).nearest(value)
@@ -489,10 +479,7 @@ class FormView:
     def refuse(self, errors: Said, refusal: str = "") -> list[Json]:
         """Show errors of the service, each until its field changes; return fixes for the values that it named."""
         with self._lock:
-            self._refused = {
-                name: errors[name] for name in errors if name in self._fields
-            }
-
+            self._refused = dict(errors)
         fixes = []
         for name, source in self._sources.items():
             for value in dict.fromkeys(self._texts(name)[:_MOST_COMPARED]):
@@ -684,16 +671,21 @@ class FormView:
                     self.form[name] = left
                 else:
                     del self.form[name]
-                what = f"Removed {listed(map(quote, gone), 'and')}: {source.field.source} no longer lists"
-                self._removed[name] = [f"{what} {'it' if len(gone) == 1 else 'them'}."]
+                them = "it" if len(gone) == 1 else "them"
+                self._removed[name] = [
+                    f"Removed {listed(map(quote, gone), 'and')}: {source.field.source} no longer lists {them}."
+                ]
 
         self.on_news()
 
 
 def several(value: Any) -> Sequence[Any]:
     """Return the values of `Each`, or the items of a list; any other value alone."""
-    value = value.values if isinstance(value, Each) else value
-    return value if isinstance(value, (list, tuple)) else [value]
+    if isinstance(value, Each):
+        return value.values
+    if isinstance(value, (list, tuple)):
+        return value
+    return [value]
 
 
 def _label(field: Field) -> str:
@@ -710,12 +702,12 @@ def _is_extra(field: Field) -> bool:
 
 def _count_rows(field: Field, held: Any) -> int:
     """Return how many rows a list of objects has, or 1 for an object; 0 if its parts can't be shown."""
-    if not field.fields or not isinstance(held, list if field.is_rows else dict):
-        return 0
     rows = held if field.is_rows else [held]
-    if len(rows) > _MOST_ROWS or not all(isinstance(row, dict) for row in rows):
+    if not (field.fields and isinstance(rows, list)) or len(rows) > _MOST_ROWS:
         return 0
-    return len(rows)
+    if all(isinstance(row, dict) for row in rows):
+        return len(rows)
+    return 0
 
 
 def _control(field: Field, *, listed: bool) -> str:
@@ -797,6 +789,17 @@ def _quoted(text: str) -> str:
     """Return an item of a list in one line, in quotes where it would not be read back otherwise."""
     is_plain = text and text == text.strip() and not {*text} & {*',"'}
     return text if is_plain else '"{}"'.format(text.replace('"', '""'))
+
+
+def _help(field: Field) -> str:
+    """Return the whole help of a field, and how to enter what its control can't show."""
+    text = "\n".join(map(inert, clip(field.help, _LONGEST_HELP).splitlines()))
+    if field.default is not None and default_of(field) is None:
+        text += f"\nThe default, {quote(field.default)}, can't be entered. Leave the field empty to use it."
+    if entries := _entries(field):
+        named = listed(f"{entry} for {what}" for what, entry in entries.items())
+        text += f"\nText is sent as text; enter {named}."
+    return text
 
 
 def _brief(brief: str, whole: str) -> str:
