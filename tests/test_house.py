@@ -41,14 +41,14 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 329_032,
+    "tokens": 328_951,
     "tokens a line": 5.81,
     "characters a code line": 32.8,
     "percent of lines over 100": 0.8,
-    "conditional expressions per 1,000": 14.8,
+    "conditional expressions per 1,000": 14.2,
     "nested ones per 1,000": 0.0,
     "tuple assignments per 1,000": 0.1,
-    "vague names": 8,
+    "vague names": 7,
     "complexity": 12,
     "modules": 178,
     "modules in a folder": 15,
