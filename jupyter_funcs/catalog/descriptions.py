@@ -237,6 +237,15 @@ _COUNTS = re.compile(r"(?i)limit|size|count|top|max|num|per.?page|rows|take")
 _SIGN = re.compile(r"(?i)\b(non-?negative|positive) (?:integer|whole number|number)\b")
 
 
+class FieldNames:
+    """The names of the parameters of a function, or of the parts of an object, which descriptions may say."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        # By how they are folded.
+        self.spelt = {spelling: name for name in names if (spelling := folded(name))}
+        self.places = {name: place for place, name in enumerate(self.spelt.values())}
+
+
 def read_marker(description: str) -> tuple[bool, str]:
     """Return whether a description is marked as required, and its text on one line without the marker."""
     marker = _MARKER.match(description)
@@ -420,10 +429,10 @@ def read_source(text: str) -> str | None:
     )
 
 
-def read_rule(
-    name: str, text: str, spelt: Mapping[str, str], places: Mapping[str, int]
-) -> Rule | None:
+def read_rule(name: str, text: str, field_names: FieldNames) -> Rule | None:
     """Return the first rule that a text has for a parameter."""
+    spelt = field_names.spelt
+    places = field_names.places
     for sentence in _SENTENCE_END.split(text):
         for pattern in _RULES:
             if match := pattern.search(sentence):

@@ -307,8 +307,7 @@ def fields_named(fields: Sequence[Field], names: Iterable[str]) -> dict[str, Fie
 def _parts(group: Field) -> Iterator[Field]:
     """Yield the parts of an object."""
     properties = group.members.properties
-    spelt = {spelling: name for name in properties if (spelling := folded(name))}
-    places = {name: place for place, name in enumerate(spelt.values())}
+    field_names = descriptions.FieldNames(properties)
     encoding = Encoding.JSON
     if group.encoding is Encoding.OBJECT:
         encoding = Encoding.OBJECT
@@ -324,7 +323,7 @@ def _parts(group: Field) -> Iterator[Field]:
         )
         name = f"{group.name}.{key}"
         yield replace(
-            _read(param, name, spelt, places, Schemas()),
+            _read(param, name, field_names, Schemas()),
             name=name,
             root=group.root or group.name,
             inside=(*group.inside, key),
@@ -338,12 +337,11 @@ def read_fields(
 ) -> tuple[Field, ...]:
     """Return one field per parameter of a function, in order; `schemas` are those of its catalog."""
     names = [param.name for param in function.params]
-    spelt = {spelling: name for name in names if (spelling := folded(name))}
-    places = {name: place for place, name in enumerate(spelt.values())}
+    field_names = descriptions.FieldNames(names)
     schemas = schemas or Schemas()
     params = zip(function.params, identifiers(names), strict=True)
     return tuple(
-        _read(param, identifier, spelt, places, schemas) for param, identifier in params
+        _read(param, identifier, field_names, schemas) for param, identifier in params
     )
 
 
@@ -405,10 +403,10 @@ def _is_required(param: Param, rule: descriptions.Rule | None, *, marked: bool) 
 def _read(
     param: Param,
     identifier: str,
-    spelt: Mapping[str, str],
-    places: Mapping[str, int],
+    field_names: descriptions.FieldNames,
     schemas: Schemas,
 ) -> Field:
+    spelt = field_names.spelt
     marked, shown = descriptions.read_marker(param.description)
     declared = schemas.read(param.schema) or Declaration("")
     shown = shown or " ".join(declared.description.split())
@@ -421,7 +419,7 @@ def _read(
     options, default = _options_and_default(declared, own, own_text, spelt)
     kind, how = _kind(param.name, own_text, options, own)
     rule = descriptions.read_rule(
-        param.name, text[: descriptions.LONGEST_PROSE], spelt, places
+        param.name, text[: descriptions.LONGEST_PROSE], field_names
     )
     bounds = _bounds(declared, param.name, own_text, kind)
     source = descriptions.read_source(text)
