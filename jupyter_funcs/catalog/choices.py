@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from jupyter_funcs.catalog.fields import Field, Kind, listing_args
+from jupyter_funcs.catalog.fields import NUMERIC, Field, Kind, listing_args
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, Messages
 from jupyter_funcs.core.json_decoding import Values, as_list
@@ -38,7 +38,6 @@ _NUMBERS = re.compile(r"[\s,;]+")
 _COMMAS = re.compile("[,;]")
 _DAY = re.compile(r"(?a)(\d{4})\D?(\d{1,2})\D?(\d{1,2})")
 _YEAR_LAST = re.compile(r"(?a)(\d{1,2})\D(\d{1,2})\D(\d{4})")
-_NUMERIC = {Kind.INTEGER, Kind.NUMBER}
 _MOST = 3
 # Among more values, only those with the same first letter are compared: 50,000 would take up to three seconds.
 _MOST_COMPARED = 10_000
@@ -209,7 +208,7 @@ class Choices:
         """Return the values of a pasted column, row or list, and what is not among the choices."""
         pasted = []
         between = _LINES
-        if kind in {*_NUMERIC, Kind.DATE}:
+        if kind in {*NUMERIC, Kind.DATE}:
             between = _NUMBERS
         lines = _parts(text, between)
         for line in lines:
@@ -249,7 +248,7 @@ def fixed(field: Field, text: str) -> str:
 
 
 def _nearest_number(field: Field, text: str) -> str:
-    if field.kind not in _NUMERIC:
+    if field.kind not in NUMERIC:
         return ""
     try:
         number = float(text)

@@ -375,7 +375,9 @@ def _announced(text: str) -> list[str]:
         items.pop()
     if len(items) > 1 and all(map(_is_bare_option, items)):
         return items
-    return _EXPLAINED_WORD.findall(text) if _EXPLAINED_WORD.match(text) else []
+    if _EXPLAINED_WORD.match(text):
+        return _EXPLAINED_WORD.findall(text)
+    return []
 
 
 def _is_bare_option(text: str) -> bool:
@@ -423,10 +425,11 @@ def read_default(text: str, options: Words) -> str | None:
 
 def read_source(text: str) -> str | None:
     """Return the name of the function that lists the valid values."""
-    return next(
-        (match[1].strip() for pattern in _SOURCES if (match := pattern.search(text))),
-        None,
-    )
+    for pattern in _SOURCES:
+        if match := pattern.search(text):
+            return match[1].strip()
+
+    return None
 
 
 def read_rule(name: str, text: str, field_names: FieldNames) -> Rule | None:

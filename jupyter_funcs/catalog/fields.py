@@ -52,6 +52,9 @@ class Kind(StrEnum):
     FILE = "file"
 
 
+NUMERIC = {Kind.INTEGER, Kind.NUMBER}
+
+
 class Evidence(StrEnum):
     """How a part of a field is known; decides what a value that contradicts it causes."""
 
@@ -218,7 +221,7 @@ _KINDS_BY_CODE = {1: Kind.INTEGER, 4: Kind.LIST, 6: Kind.SYMBOL, 8: Kind.PANEL}
 _TEXT_CODE = 0
 _TEXTS = {"", Kind.TEXT}
 _HAVE_OPTIONS = {*_TEXTS, Kind.LIST, Kind.SYMBOL, Kind.PANEL}
-_PLAIN = {Kind.TEXT, Kind.INTEGER, Kind.NUMBER}
+_PLAIN = {Kind.TEXT, *NUMERIC}
 # The function that lists the values of a kind if the description names none.
 _SOURCES_BY_KIND = {Kind.SYMBOL: "Get Universe", Kind.PANEL: "Get Panels"}
 
@@ -288,11 +291,13 @@ def part_named(fields: Iterable[Field], name: str) -> Field | None:
         if field.name == name or name.startswith((f"{field.name}.", f"{field.name}[]."))
     ]
     for field in sorted(fields, key=lambda field: field.name != name):
+        if field.name == name:
+            return field
         parts: Iterable[Field] = field.fields
         at = name[len(field.name) + 1 :].partition(".")[0]
         if field.is_rows and at.isdecimal() and len(at) < _LONGEST_POSITION:
             parts = [field.row(int(at))]
-        part = field if field.name == name else part_named(parts, name)
+        part = part_named(parts, name)
         if part is not None:
             return part
 
@@ -389,7 +394,7 @@ def listing_args(
 def _bounds(
     declared: Declaration, name: str, text: str, kind: Kind
 ) -> tuple[float | None, float | None]:
-    if declared.bounds == NO_BOUNDS and kind in {Kind.INTEGER, Kind.NUMBER}:
+    if declared.bounds == NO_BOUNDS and kind in NUMERIC:
         return descriptions.read_bounds(name, text, whole=kind is Kind.INTEGER)
     return declared.bounds
 
@@ -464,7 +469,9 @@ def _declared_kind(param: Param, declared: Declaration) -> str:
     kind = declared.kind
     if kind in _TEXTS:
         kind = _KINDS_BY_CODE.get(param.type, kind)
-    return Kind.FILE if param.encoding is Encoding.FILE and kind != Kind.LIST else kind
+    if param.encoding is Encoding.FILE and kind != Kind.LIST:
+        return Kind.FILE
+    return kind
 
 
 def _options_and_default(
@@ -539,10 +546,11 @@ def _kind(
 def kind_of_name(name: str) -> Kind:
     """Return the kind of a parameter or column that its name alone suggests."""
     words = "_".join(_words(name)).casefold()
-    return next(
-        (kind for kind, pattern in _KINDS_BY_NAME if pattern.fullmatch(words)),
-        Kind.TEXT,
-    )
+    for kind, pattern in _KINDS_BY_NAME:
+        if pattern.fullmatch(words):
+            return kind
+
+    return Kind.TEXT
 
 
 def _words(name: str) -> list[str]:

@@ -9,6 +9,7 @@ from urllib.parse import quote as quote_url
 
 from jupyter_funcs.catalog.choices import Choices, texts_in
 from jupyter_funcs.catalog.fields import (
+    NUMERIC,
     Evidence,
     Field,
     Kind,
@@ -687,7 +688,7 @@ def _schema_of_kind(field: Field, kind: Kind) -> JsonObject:
     schema = dict(_TEXT)
     if kind is Kind.DATE:
         schema["format"] = "date"
-    elif kind in {Kind.INTEGER, Kind.NUMBER}:
+    elif kind in NUMERIC:
         schema["type"] = str(kind)
         bounds = {"minimum": field.minimum, "maximum": field.maximum}
         if field.is_declared("bounds"):

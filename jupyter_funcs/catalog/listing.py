@@ -58,8 +58,8 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "tuple[Param, ...]": lambda params: tuple(map(Param.read, params)),
     "Any": lambda value: value,
 }
-# The usual wording only: reading all that `descriptions` reads is too slow for a search of 10,000 functions.
 _CAMEL = re.compile("(?<=[a-z0-9])(?=[A-Z])")
+# The usual wording only: reading all that `descriptions` reads is too slow for a search of 10,000 functions.
 _OPTIONS = re.compile(r"\bOptions are ([^.]*)")
 # Of a schema, whose parts others may share: its definitions, and each of them.
 _MOST_LEVELS = 2
@@ -510,7 +510,11 @@ def _other_kind(document: Any) -> str:
     for part in [document, *only(dict, document).values()]:
         parts += only(list, part)
     keys = set().union(*(only(dict, part) for part in parts))
-    return next((kind for key, kind in _KINDS_BY_KEY.items() if key in keys), "")
+    for key, kind in _KINDS_BY_KEY.items():
+        if key in keys:
+            return kind
+
+    return ""
 
 
 def _has_params(entry: JsonObject) -> bool:

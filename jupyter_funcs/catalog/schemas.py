@@ -355,8 +355,11 @@ def _texts(values: Any) -> set[str]:
 
 def said_of(word: str, schema: Any, root: Any) -> Any:
     """Return what a schema, what it refers to or a part of it says by a word; ``None`` if none says anything."""
-    parts = _with_parts(schema, partial(referred, root=root))
-    return next((part[word] for part in parts if part.get(word) is not None), None)
+    for part in _with_parts(schema, partial(referred, root=root)):
+        if part.get(word) is not None:
+            return part[word]
+
+    return None
 
 
 def template_of(schema: Values) -> Any:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.choices import Choices, texts_in
-from jupyter_funcs.catalog.fields import Evidence, Field, Kind
+from jupyter_funcs.catalog.fields import NUMERIC, Evidence, Field, Kind
 from jupyter_funcs.catalog.listing import Encoding
 from jupyter_funcs.catalog.schemas import accepts, problem_of, text_of
 from jupyter_funcs.core.json_decoding import Values, as_list, only
@@ -48,7 +48,6 @@ SWEEPS = (
 _MOST_ERRORS = 3
 _MOST_NAMED = 60  # options in an error, which has room for fewer
 _MOST_DIGITS = 4000  # of a number; converting a longer one takes quadratic time
-_NUMERIC = {Kind.INTEGER, Kind.NUMBER}
 # The parts of a field that values may contradict.
 _CHECKED = ("kind", "options", "bounds")
 _ENFORCED = dict.fromkeys(_CHECKED, Evidence.DECLARED)
@@ -545,7 +544,7 @@ def _single(field: Field, value: Any, *, hints: bool) -> Any:
         return _with_text(read)
     option = _option(kind, read, options, hints=hints)
     is_text = isinstance(value, str) and option in field.typed and takes(field, option)
-    if is_text or kind in _NUMERIC:
+    if is_text or kind in NUMERIC:
         return read
     return field.typed.get(option, option)
 
@@ -612,7 +611,7 @@ def _comparable(kind: Kind, text: str) -> str:
 
 def allowed(field: Field) -> tuple[Any, ...]:
     """Return the options that exclude other values, typed; for a date or a number only if every option is one."""
-    if field.value_kind not in {Kind.DATE, *_NUMERIC}:
+    if field.value_kind not in {Kind.DATE, *NUMERIC}:
         return tuple(field.typed.get(option, option) for option in field.options)
     try:
         return tuple(
@@ -867,10 +866,10 @@ def _as_yes_no(field: Field, value: Any) -> str:
     text = str(_as_text(field, value)).strip()
     for words in (("yes", "true", "y"), ("no", "false", "n")):
         if text.casefold() in words:
-            return next(
-                (by_word[word] for word in words if word in by_word),
-                words[0].capitalize(),
-            )
+            for word in words:
+                if word in by_word:
+                    return by_word[word]
+            return words[0].capitalize()
 
     return text
 
@@ -1086,14 +1085,11 @@ def is_iterable(value: Any) -> bool:
 
 def constant_of(value: Any) -> str:
     """Return what null, an empty text or an empty list is called; empty for any other value."""
-    return next(
-        (
-            name
-            for name, kind in CONSTANTS.items()
-            if isinstance(value, kind) and not value
-        ),
-        "",
-    )
+    for name, kind in CONSTANTS.items():
+        if isinstance(value, kind) and not value:
+            return name
+
+    return ""
 
 
 def constants(field: Field) -> list[str]:
