@@ -389,14 +389,11 @@ def read_flag(text: str, default: str | None) -> Words:
     named = [*_QUOTED_WORD.findall(text), *filter(None, [default])]
     for pair in _YES_NO:
         if named and all(word.casefold() in pair for word in named):
-            write = next(
-                (
-                    change
-                    for change in (str.upper, str.lower)
-                    if change(named[0]) == named[0]
-                ),
-                str.capitalize,
-            )
+            write = str.capitalize
+            if named[0].isupper():
+                write = str.upper
+            elif named[0].islower():
+                write = str.lower
             return tuple(map(write, pair))
 
     return ()

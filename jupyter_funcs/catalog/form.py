@@ -196,9 +196,9 @@ class Form:
     def __setitem__(self, name: str, value: Any) -> None:
         """Set a value; ``None``, ``""`` and ``[]`` clear the field where the catalog doesn't declare them."""
         field = self.field(name)
-        self._put(
-            field, UNSET if clears(field, value, validate=self.validate) else value
-        )
+        if clears(field, value, validate=self.validate):
+            value = UNSET
+        self._put(field, value)
 
     def _put(self, field: Field, value: Any) -> None:
         """Set a field, or the part of one in an object of its own; `UNSET` clears it."""
@@ -326,16 +326,18 @@ class Form:
         entries: JsonObject = {}
         for name, field in self._by_name.items():
             whole, special = self._apart(field)
-            entries |= special if whole is UNSET else {name: whole} | special
+            if whole is not UNSET:
+                entries[name] = whole
+            entries |= special
         return entries
 
     def _apart(self, field: Field) -> tuple[Any, JsonObject]:
         """Return what a field holds without special parts, and those by their dotted names."""
         whole = entry = self.values.get(field.name, UNSET)
         special: JsonObject = {}
-        for part, value in (
-            parts_in(field, entry) if field.fields and has_special(entry) else ()
-        ):
+        if not (field.fields and has_special(entry)):
+            return whole, special
+        for part, value in parts_in(field, entry):
             is_special = isinstance(value, Each | Variable)
             if is_special and part.inside and isinstance(part.inside[-1], str):
                 special[part.name] = value
@@ -352,13 +354,10 @@ class Form:
     @property
     def first(self) -> Args:
         """The arguments of the first run."""
-        swept = self.swept
-        return self.nested(
-            {
-                name: value[0] if name in swept else value
-                for name, value in self.args.items()
-            }
-        )
+        args = self.args
+        for name in args.keys() & self.swept:
+            args[name] = args[name][0]
+        return self.nested(args)
 
     def nested(self, args: Args) -> Args:
         """Return arguments with those of dotted names in their objects."""
@@ -395,12 +394,17 @@ class Form:
         self, args: Args, swept: Sequence[str], *, compare_listed: bool = True
     ) -> Messages:
         """Return the warnings for each value by itself; swept fields have lists of values."""
-        warnings = {}
-        for name, value in args.items() if self.validate else ():
+        warnings: Messages = {}
+        if not self.validate:
+            return warnings
+        for name, value in args.items():
             field = self.field(name)
+            entries = [value]
+            if name in swept:
+                entries = value
             values: dict[str, tuple[Field, list[Any]]] = {}
-            for several in value if name in swept else [value]:
-                for part, item in parts_in(field, several):
+            for entry in entries:
+                for part, item in parts_in(field, entry):
                     if item is not UNSET:
                         values.setdefault(part.name, (part, []))[1].append(item)
             for own, (part, items) in values.items():
@@ -469,9 +473,10 @@ class Form:
             Values are missing or not valid; all of them are listed, and nothing is sent.
         """
         args, errors = self._read()
-        for name in [] if sweeps else self.swept:
-            text = f"{self._called(self.field(name))} has several values: run it with %funcs sweep or fn.sweep(…)."
-            errors.setdefault(name, []).append(text)
+        if not sweeps:
+            for name in self.swept:
+                text = f"{self._called(self.field(name))} has several values: run it with %funcs sweep or fn.sweep(…)."
+                errors.setdefault(name, []).append(text)
 
         if errors:
             raise ArgumentError(hint=f"{self.function} was not run.", errors=errors)
@@ -532,8 +537,9 @@ class Form:
             whole = with_part(whole, self.field(part).inside, value)
 
         if not _has_value(whole):
-            for needed in missing(field) if self.validate and not special else ():
-                errors.setdefault(needed.name, []).append(self._required(needed))
+            if self.validate and not special:
+                for needed in missing(field):
+                    errors.setdefault(needed.name, []).append(self._required(needed))
             return
 
         self.take(field, whole, variables, args, errors)
@@ -605,7 +611,9 @@ class Form:
     ) -> None:
         """Add the dates in the wrong order, where the less certain of both is known to be a date by this evidence."""
         for name, field in self._by_name.items():
-            earlier = self._by_name.get(field.not_before or "", field)
+            earlier = self._by_name.get(field.not_before or "")
+            if earlier is None:
+                continue
             evidence = {
                 field.evidence.get("kind"),
                 earlier.evidence.get("kind"),
@@ -614,11 +622,7 @@ class Form:
             # A sweep combines every first date with every last one.
             first = max(texts_in(args.get(earlier.name)), default="")
             last = min(texts_in(args.get(name)), default="")
-            if (
-                earlier is not field
-                and evidence == {least, Evidence.DECLARED}
-                and "" < last < first
-            ):
+            if evidence == {least, Evidence.DECLARED} and "" < last < first:
                 text = f"{self._called(field)} {last} is before {self._called(earlier)} {first}."
                 errors.setdefault(name, []).append(text)
 
@@ -642,7 +646,7 @@ def _has_value(entry: Any) -> bool:
 
 
 def _property(field: Field, *, validate: bool) -> JsonObject:
-    schema = _value(field, validate=validate)
+    schema = _schema_of_value(field, validate=validate)
     if field.is_json and validate:
         about = {"default", "description"}
         schema = {
@@ -655,19 +659,21 @@ def _property(field: Field, *, validate: bool) -> JsonObject:
             schema["$id"] = f"urn:parameter:{quote_url(field.name, errors='replace')}"
 
     if field.is_list:
-        schema = {"type": "array", "items": schema} | (
-            {"minItems": 1} if field.required else {}
-        )
+        schema = {"type": "array", "items": schema}
+        if field.required:
+            schema["minItems"] = 1
 
     if not field.is_json and takes(field, None):
         schema = {"anyOf": [schema, {"type": "null"}]}
     default = default_of(field)
     if default is not None:
         schema["default"] = default
-    return schema | ({"description": field.help} if field.help else {})
+    if field.help:
+        schema["description"] = field.help
+    return schema
 
 
-def _value(field: Field, *, validate: bool) -> JsonObject:
+def _schema_of_value(field: Field, *, validate: bool) -> JsonObject:
     """Return the schema of one value, or of one item of a list."""
     is_declared = validate and field.is_declared()
     kind = field.value_kind if is_declared else Kind.TEXT

@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 _MOST_STEPS = 50  # references that lead to one parameter's schema
-_MOST_FOLLOWED = (
-    # References followed to check one value: a small schema may need exponentially many.
-    2000
-)
+# References followed to check one value: a small schema may need exponentially many.
+_MOST_FOLLOWED = 2000
 _TYPES = {
     "string": "text",
     "integer": "integer",
@@ -183,16 +181,16 @@ class Schemas(Once):
         named, required = properties_of(item or schema, partial(referred, root=schema))
         if len(named) > min(most, MOST_PROPERTIES):
             return NO_MEMBERS
-        read_only = {
-            name
-            for name, part in named.items()
-            if said_of("readOnly", part, schema) is True
-        }
-        properties = {
-            name: definitions | part if isinstance(part, dict) else part
-            for name, part in named.items()
-            if name not in read_only
-        }
+        properties = {}
+        read_only = set()
+        for name, part in named.items():
+            if said_of("readOnly", part, schema) is True:
+                read_only.add(name)
+            elif isinstance(part, dict):
+                properties[name] = definitions | part
+            else:
+                properties[name] = part
+
         return Members(
             properties, frozenset(required - read_only), frozenset(read_only), item
         )
@@ -720,5 +718,6 @@ def _problem_of(schema: Values, value: Any) -> str:
 
     if error is None:
         return ""
-    at = "/".join(map(str, error.absolute_path))
-    return f"{error.message}{f' (at {at})' if at else ''}"
+    if at := "/".join(map(str, error.absolute_path)):
+        return f"{error.message} (at {at})"
+    return str(error.message)

@@ -123,7 +123,8 @@ def _type_in_words(field: Field) -> str:
         if len(options) > _MOST_SHOWN:
             shown.append(f"… ({len(options)} in all)")
         words = f"{{{', '.join(shown)}}}"
-        words += "" if field.is_declared("options") else " or another text"
+        if not field.is_declared("options"):
+            words += " or another text"
 
     if field.is_list or field.is_rows:
         words = f"list of {words}"
@@ -131,6 +132,10 @@ def _type_in_words(field: Field) -> str:
         words += " or bool"
 
     default = default_of(field)
+    if isinstance(default, str):
+        default = quote(default)
     if default is not None:
-        return f"{words}, default {quote(default) if isinstance(default, str) else default}"
-    return words if field.required else f"{words}, optional"
+        return f"{words}, default {default}"
+    if field.required:
+        return words
+    return f"{words}, optional"

@@ -573,10 +573,8 @@ def _with_text(value: Any) -> Any:
 def _option(kind: Kind, value: Any, options: Choices, *, hints: bool) -> str:
     """Return the option that a value spells: exactly, or else in any case; True is a choice of Yes, No and Auto."""
     text = _comparable(kind, text_of(value))
-    for spelling in (
-        text,
-        {"true": "yes", "false": "no"}.get(text.strip().casefold(), text),
-    ):
+    flag = {"true": "yes", "false": "no"}.get(text.strip().casefold(), text)
+    for spelling in (text, flag):
         if (option := options.spelt(spelling)) is not None:
             return option
 
