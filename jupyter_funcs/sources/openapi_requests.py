@@ -58,18 +58,21 @@ _IN_COOKIES = "!#$&'()*+/:<=>?@[]^`{|}"  # a server may not decode the value of 
 _IN_PATHS = "/:@!$&'()*+,;="
 _OF_BODY = {"Content-Type", "Content-Length"}
 _RUNNING = {
-    *(
-        "accepted",
-        "created",
-        "notstarted",
-        "pending",
-        "queued",
-        "waiting",
-        "submitted",
-        "started",
-        "running",
-    ),
-    *("inprogress", "processing", "creating", "updating", "deleting", "provisioning"),
+    "accepted",
+    "created",
+    "notstarted",
+    "pending",
+    "queued",
+    "waiting",
+    "submitted",
+    "started",
+    "running",
+    "inprogress",
+    "processing",
+    "creating",
+    "updating",
+    "deleting",
+    "provisioning",
 }
 _FAILED = {"failed", "failure", "error", "canceled", "cancelled", "aborted", "rejected"}
 _MAX_STATUS = 64 * 1024  # bytes of a reply that says how far an operation is
@@ -265,10 +268,10 @@ def _form_data(filled: Sequence[tuple[Param, Any]], boundary: str) -> Upload:
         if part.media_type:
             head += f"\r\nContent-Type: {part.media_type}"
         upload.add(f"{head}\r\n\r\n".encode(errors="replace"))
-        size = upload.add(part.content)
-        shown.setdefault(part.name, []).append(
-            size if part.is_file else part.content.decode()
-        )
+        about = upload.add(part.content)
+        if not part.is_file:
+            about = part.content.decode()
+        shown.setdefault(part.name, []).append(about)
         upload.add(b"\r\n")
 
     upload.add(f"--{boundary}--\r\n".encode())
@@ -416,15 +419,13 @@ async def pause_before(reply: Reply, number: int, until: float) -> None:
 def _filled(template: str, values: Mapping[str, str]) -> str:
     """Return a path with its values, none of which may change where the path leads."""
     parts = PLACE.split(template)  # every second one is a name
-    path = "".join(
-        values.get(part, "") if at % 2 else escaped(part, f"{_IN_PATHS}%")
-        for at, part in enumerate(parts)
-    )
-    name = next(
-        (name for name in parts[1::2] if values.get(name, "") in {"", ".", ".."}), None
-    )
-    if name is not None or {".", ".."} & set(path.split("/")):
-        name = name or "path"
+    names = parts[1::2]
+    parts[::2] = [escaped(part, f"{_IN_PATHS}%") for part in parts[::2]]
+    parts[1::2] = [values.get(name, "") for name in names]
+    path = "".join(parts)
+    wrong = [name for name in names if values.get(name, "") in {"", ".", ".."}]
+    if wrong or {".", ".."} & set(path.split("/")):
+        name = [*wrong, ""][0] or "path"
         text = f"{name} does not take {quote(values.get(name, ''))}: it is a part of the address."
         raise ArgumentError(text, errors={name: [text]})
 
@@ -437,30 +438,30 @@ def _query(where: Values, value: Any) -> list[str]:
     is_deep = where["style"] == "deepObject" and isinstance(value, dict)
     if is_plain or not (is_deep or where["explode"]):
         return [f"{escaped(name)}={_joined(where, value, escaped)}"]
-    if isinstance(value, dict):
+    if is_deep:
+        pairs = [(f"{name}[{key}]", item) for key, item in value.items()]
+    elif isinstance(value, dict):
         pairs = [*value.items()]
     else:
         pairs = [(name, item) for item in value]
 
-    # A list within an object has no style of its own; with commas, servers read it most often.
-    texts = [
-        (
-            key,
-            _joined(where, item, escaped)
-            if isinstance(item, list)
-            else escaped(text_of(item)),
-        )
-        for key, item in pairs
-    ]
-    return [
-        f"{escaped(f'{name}[{key}]' if is_deep else key)}={text}" for key, text in texts
-    ]
+    sent = []
+    for key, item in pairs:
+        text = escaped(text_of(item))
+        # A list within an object has no style of its own; with commas, servers read it most often.
+        if isinstance(item, list):
+            text = _joined(where, item, escaped)
+        sent.append(f"{escaped(key)}={text}")
+
+    return sent
 
 
 def _joined(where: Values, value: Any, escape: Callable[[str], str] = str) -> str:
     """Return a value as one text, of several values joined as their style says."""
-    if where["json"] or not isinstance(value, (list, dict)):
-        return escape(json.dumps(value) if where["json"] else text_of(value))
+    if where["json"]:
+        return escape(json.dumps(value))
+    if not isinstance(value, (list, dict)):
+        return escape(text_of(value))
     if isinstance(value, dict) and where["explode"]:
         return ",".join(
             f"{escape(key)}={escape(text_of(item))}" for key, item in value.items()

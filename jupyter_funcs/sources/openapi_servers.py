@@ -79,7 +79,7 @@ class Servers(Once):
         self._set: dict[str, str] = dict(only(tuple, connection.server))
         self._main = only(list, root.get("servers"))
         self._check_names()
-        self._main_urls = [url for server in self._main for url in self._urls(server)]
+        self._main_urls = self._urls(self._main)
         self._chosen = self._main
         if self._wanted:
             self._chosen = [self._choice()]
@@ -88,8 +88,7 @@ class Servers(Once):
         named = (
             url
             for servers in (self._main, *_lists(root))
-            for server in servers
-            for url in self._urls(server)
+            for url in self._urls(servers)
         )
         self._is_own = bool(allowed) and not any(
             same_origin(url, allowed) for url in named
@@ -104,8 +103,7 @@ class Servers(Once):
         is_main = servers is self._main
         if is_main:
             servers = self._chosen
-        urls = [url for server in servers for url in self._urls(server)]
-        urls = urls or [urljoin(self._base, "/").rstrip("/")]
+        urls = self._urls(servers) or [urljoin(self._base, "/").rstrip("/")]
         if self._is_own and (
             is_main
             or any(same_origin(url, main) for url in urls for main in self._main_urls)
@@ -126,8 +124,10 @@ class Servers(Once):
         path = url.partition("://")[2].partition("/")[2]
         return f"{own}/{path}".rstrip("/")
 
-    def _urls(self, server: Any) -> list[str]:
-        return self.once("urls", server, self._read)
+    def _urls(self, servers: list[Any]) -> list[str]:
+        return [
+            url for server in servers for url in self.once("urls", server, self._read)
+        ]
 
     def _read(self, server: Any) -> list[str]:
         """Return the addresses of a server: with the user's values or its defaults, and as an allowed origin has it."""
@@ -153,12 +153,7 @@ class Servers(Once):
             self._connection.base_url,
         ):
             matched = _matched(template, origin, variables)
-            if (
-                matched.items()
-                >= {
-                    name: value for name, value in own.items() if name in matched
-                }.items()
-            ):
+            if own | matched == matched | own:  # they agree
                 urls.append(_filled(template, values | own | matched))
             elif origin == self._connection.allow_server:
                 raise ConfigError(
@@ -166,9 +161,8 @@ class Servers(Once):
                     "Leave out server, or allow_server.",
                 )
 
-        return list(
-            dict.fromkeys(filter(None, (_joined(self._base, url) for url in urls)))
-        )
+        joined = [_joined(self._base, url) for url in urls]
+        return list(dict.fromkeys(filter(None, joined)))
 
     def _check_names(self) -> None:
         names = [
@@ -194,11 +188,8 @@ class Servers(Once):
                 only(str, only(dict, server).get(key))
                 for key in ("name", "description", "url")
             ]
-            if wanted in [
-                text.rstrip("/").casefold()
-                for text in (*words, *self._urls(server))
-                if text
-            ]:
+            texts = filter(None, [*words, *self._urls([server])])
+            if wanted in [text.rstrip("/").casefold() for text in texts]:
                 return server
             shown.append(quote(next(filter(None, words), ""), 80))
 
@@ -312,21 +303,25 @@ def listed_places(
     connection: Connection, credentials: Iterable[Credential] = ()
 ) -> list[JsonObject]:
     """Return where each secret of a request goes, and the variable in which a command of a shell finds it."""
-    own = "FUNCS_API_KEY"
-    if connection.header == "Authorization":
-        own = "FUNCS_TOKEN"
-    return [
-        {
-            "in": place.where,
-            "name": place.name,
-            "prefix": place.prefix,
-            "variable": own
-            if source is connection.token
-            else f"FUNCS_AUTH_{auth_name(scheme)}",
-        }
-        for source, place, scheme in credentials or connection.credentials
-        if source is not NO_TOKEN
-    ]
+    places: list[JsonObject] = []
+    for source, place, scheme in credentials or connection.credentials:
+        if source is NO_TOKEN:
+            continue
+        variable = f"FUNCS_AUTH_{auth_name(scheme)}"
+        if source is connection.token:
+            variable = "FUNCS_API_KEY"
+            if connection.header == "Authorization":
+                variable = "FUNCS_TOKEN"
+        places.append(
+            {
+                "in": place.where,
+                "name": place.name,
+                "prefix": place.prefix,
+                "variable": variable,
+            }
+        )
+
+    return places
 
 
 def read_scheme(name: str, scheme: JsonObject, connection: Connection) -> JsonObject:
