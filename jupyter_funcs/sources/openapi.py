@@ -66,7 +66,7 @@ from jupyter_funcs.sources.openapi_servers import (
     listed_places,
     needs,
     read_scheme,
-    source_of,
+    token_source_of,
 )
 from jupyter_funcs.sources.swagger import SwaggerDocument
 
@@ -263,15 +263,13 @@ class OpenApiSource:
         credentials = credentials_of(
             connection, function.context["security"], function.context["server"]
         )
-        own = [(credential.scheme, credential.source) for credential in credentials]
-        secrets = [
-            (scheme, source())
-            for scheme, source in own
-            if source is not connection.token
-        ]
-        return [
-            [scheme, secret.account or secret.reveal()] for scheme, secret in secrets
-        ] or None
+        accounts = []
+        for credential in credentials:
+            if credential.source is not connection.token:
+                secret = credential.source()
+                accounts.append([credential.scheme, secret.account or secret.reveal()])
+
+        return accounts or None
 
     async def close(self) -> None:
         await self._transport.close()
@@ -382,20 +380,23 @@ class _Document(Once):
         }
         self._servers = Servers(root, connection)
         for scheme in self._schemes.values():
-            source_of(connection, scheme)
+            token_source_of(connection, scheme)
         self._left = _MAX_PARAMS
 
     def catalog(self) -> Catalog:
         functions: list[Function] = []
         unusable: list[tuple[str, str]] = []
         for path, item in only(dict, self._root.get("paths")).items():
+            shown = _name(path)
             try:
                 item = self._schemas.needed(item, "path")  # noqa: PLW2901  # it may refer to another
             except UnusableError as error:
-                unusable.append((clip(inert(path), _MAX_NAME), str(error)))
+                unusable.append((shown, str(error)))
                 continue
-            for method in (method for method in _METHODS if method in item):
-                name = f"{method.upper()} {clip(inert(path), _MAX_NAME)}"
+            for method in _METHODS:
+                if method not in item:
+                    continue
+                name = f"{method.upper()} {shown}"
                 try:
                     functions.append(self._function(name, path, method, item))
                 except UnusableError as error:
@@ -481,17 +482,16 @@ class _Document(Once):
         about = "\n\n".join(dict.fromkeys(filter(None, (title, text))))
         if operation.get("deprecated") is True:
             about = f"{DEPRECATED} {about}"
-        group = next(
-            (tag for tag in only(list, operation.get("tags")) if isinstance(tag, str)),
-            "",
-        )
+        tags = [
+            tag for tag in only(list, operation.get("tags")) if isinstance(tag, str)
+        ]
         accept, returns = self._reply(operation)
         return Function(
-            name=clip(inert(only(str, operation.get("operationId"))), _MAX_NAME),
+            name=_name(only(str, operation.get("operationId"))),
             description=clip(about, _MAX_TEXT),
-            title=clip(inert(title), _MAX_NAME),
+            title=_name(title),
             params=tuple(params.values()),
-            group_name=clip(inert(group), _MAX_NAME),
+            group_name=_name([*tags, ""][0]),
             changes_data=method != "get",
             returns=self._schemas.replies.read(returns) or None,
             context={
@@ -652,22 +652,18 @@ class _Document(Once):
             code: self.once("reply", self._schemas.resolved(reply), _content_of)
             for code, reply in responses.items()
         }
-        several = [reply for code, reply in replies.items() if code[:1] == "2"] or [
-            replies.get("default", ("", None))
-        ]
+        kinds = {code[:1] for code in replies}
+        if kinds & {"2", "3", "d"} == {"3"} and "303" not in replies:
+            raise UnusableError("it redirects elsewhere")
+        several = [reply for code, reply in replies.items() if code[:1] == "2"]
+        if not several:
+            several = [replies.get("default", ("", None))]
         readable = [*filter(None, several)]
         if not readable:
             raise UnusableError("its reply is a web page")
         # The first that names its type.
         reply = max(readable, key=lambda reply: bool(reply[0]))
         media_type, schema = reply
-        if (
-            not media_type
-            and {code[:1] for code in replies} & {"2", "3", "d"} == {"3"}
-            and "303" not in replies
-        ):
-            raise UnusableError("it redirects elsewhere")
-
         if reply is replies.get("202"):  # it leads to another one
             schema = None
         return media_type or "application/json", schema
@@ -699,9 +695,15 @@ def _report(unusable: list[tuple[str, str]], usable: int) -> None:
         )
 
     total = usable + len(unusable)
-    warn(
-        f"Left out {len(unusable):,} of {total:,} operations: {reasons}{hint and f'. {hint}'}"
-    )
+    text = f"Left out {len(unusable):,} of {total:,} operations: {reasons}"
+    if hint:
+        text += f". {hint}"
+    warn(text)
+
+
+def _name(text: str) -> str:
+    """Return a name of a document as it is shown."""
+    return clip(inert(text), _MAX_NAME)
 
 
 def _is_simple(where: str, name: str, style: str) -> bool:

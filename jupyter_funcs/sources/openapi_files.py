@@ -34,14 +34,12 @@ _BOM = b"\xef\xbb\xbf"
 _DATA = re.compile("x-.*|examples?|enum|default|const", re.DOTALL)
 # Where keys are names, which may be those words.
 _NAMED = {
-    *(
-        "properties",
-        "patternProperties",
-        "responses",
-        "schemas",
-        "parameters",
-        "definitions",
-    ),
+    "properties",
+    "patternProperties",
+    "responses",
+    "schemas",
+    "parameters",
+    "definitions",
     "requestBodies",
 }
 # A file with such a key isn't several parts by name.
@@ -77,11 +75,10 @@ class DocumentFiles:
     def read_folder(self) -> None:
         """Read all files from the folder of a document that is a file."""
         folder = _path(self._address).parent.resolve()
-        for address in iter(lambda: self.pending(1), []):
-            self.add(
-                address[0],
-                _content(_path(address[0]), folder, min(self.left, MAX_FILE)),
-            )
+        while self._pending:
+            address = self._pending.popleft()
+            most = min(self.left, MAX_FILE)
+            self.add(address, _content(_path(address), folder, most))
 
     def add_all(self, contents: Mapping[str, bytes | FuncsError]) -> None:
         """Take several files by their addresses."""
@@ -195,16 +192,17 @@ def is_too_deep(content: Any) -> bool:
     """Return whether a file has too many levels."""
     level = [content]
     for _ in range(_MAX_DEPTH):
-        parts = [
-            part.values() if isinstance(part, dict) else only(list, part)
-            for part in level
-        ]
-        level = [inner for part in parts for inner in part]
+        below: list[Any] = []
+        for part in level:
+            if isinstance(part, dict):
+                below += part.values()
+            below += only(list, part)
+        level = below
 
     return bool(level)
 
 
-def missing(ref: Any, root: JsonObject) -> str:
+def why_unresolved(ref: Any, root: JsonObject) -> str:
     """Return what to say of a reference that leads nowhere."""
     steps = str(ref).split("/")
     file = None
@@ -229,10 +227,6 @@ def _content(path: Path, folder: Path, most: int) -> bytes | Exception:
         if not path.is_relative_to(folder):
             return ValueError("it is outside the folder of the document")
         return read_small(path, most)
-    except (
-        OSError,
-        ValueError,
-        RuntimeError,
-    ) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         # The last for links that lead to themselves.
         return error

@@ -10,7 +10,7 @@ from typing import Any
 from jupyter_funcs.catalog.schemas import ReplySchemas, properties_of, said_of
 from jupyter_funcs.core.json_decoding import JsonObject, Once, only, referred
 from jupyter_funcs.core.text import clip
-from jupyter_funcs.sources.openapi_files import missing
+from jupyter_funcs.sources.openapi_files import why_unresolved
 from jupyter_funcs.sources.openapi_requests import escaped
 
 _MAX_STEPS = 20  # references or parts that lead to one thing
@@ -70,7 +70,7 @@ class SchemaReader(Once):
         """Return what an operation can't do without; raise an `UnusableError` if its reference leads nowhere."""
         resolved, ref = self._followed(part)
         if ref is not None:
-            raise UnusableError(f"its {what} {missing(ref, self._root)}")
+            raise UnusableError(f"its {what} {why_unresolved(ref, self._root)}")
         return resolved
 
     def _followed(self, part: Any) -> tuple[JsonObject, Any]:

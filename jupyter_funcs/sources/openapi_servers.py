@@ -375,7 +375,8 @@ def credentials_of(
     met: list[tuple[int, tuple[Credential, ...]]] = []
     for schemes in filter(None, security):
         sources = [
-            source_of(connection, scheme) if is_there else None for scheme in schemes
+            token_source_of(connection, scheme) if is_there else None
+            for scheme in schemes
         ]
         missing = sources.count(None)
         rank = 0
@@ -406,7 +407,7 @@ def _rank(place: SecretPlace, scheme: JsonObject) -> int:
     return 2
 
 
-def source_of(connection: Connection, scheme: JsonObject) -> TokenSource | None:
+def token_source_of(connection: Connection, scheme: JsonObject) -> TokenSource | None:
     """Return the source for a scheme, which learns where its provider is."""
     source = connection.auth.get(auth_name(scheme["scheme"]))
     if isinstance(source, OAuth):

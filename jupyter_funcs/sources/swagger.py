@@ -6,12 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.json_decoding import JsonObject, Once, only
+from jupyter_funcs.sources.openapi_requests import FORM_BODY, MULTIPART
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_FORM = "application/x-www-form-urlencoded"
-_FILES = "multipart/form-data"
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 # What a parameter says of itself; the rest is its schema.
 _DESCRIBED = ("description", "required", "deprecated")
@@ -61,11 +60,8 @@ class SwaggerDocument(Once):
         offered = only(list, place.get("schemes"))
         schemes = [scheme for scheme in ("https", "http") if scheme in offered]
         # Without schemes it is the one of the document's address: a file has none.
-        origins = [f"{scheme}://{host}" for scheme in schemes] or [
-            f"https://{host}",
-            f"//{host}",
-        ]
-        return [{"url": origin + base} for origin in origins]
+        origins = [f"{scheme}:" for scheme in schemes] or ["https:", ""]
+        return [{"url": f"{origin}//{host}{base}"} for origin in origins]
 
     def _path(self, item: Any) -> Any:
         """Return a path item, or a reference that leads nowhere as it is."""
@@ -122,13 +118,12 @@ class SwaggerDocument(Once):
 
     def _body(self, params: list[JsonObject], consumes: list[Any]) -> JsonObject:
         """Return the body that a parameter is, or that the fields of a form make up."""
-        whole = next((param for param in params if param["in"] == "body"), None)
-        if whole is not None:
-            about = {"schema": whole.get("schema", {})}
-            kinds = [kind for kind in consumes if isinstance(kind, str)] or [
-                "application/json"
-            ]
-            return {**_described(whole), "content": dict.fromkeys(kinds, about)}
+        for param in params:
+            if param["in"] == "body":
+                about = {"schema": param.get("schema", {})}
+                kinds = [kind for kind in consumes if isinstance(kind, str)]
+                content = dict.fromkeys(kinds or ["application/json"], about)
+                return {**_described(param), "content": content}
 
         return self._form(params, consumes)
 
@@ -140,15 +135,14 @@ class SwaggerDocument(Once):
         ]
         properties = {name: _schema(param) for name, param in fields.items()}
         is_upload = any(param.get("type") == "file" for param in params)
-        kind = _FORM
-        if is_upload or (_FILES in consumes and _FORM not in consumes):
-            kind = _FILES
-        lists = {
-            name: param
+        kind = FORM_BODY
+        if is_upload or (MULTIPART in consumes and FORM_BODY not in consumes):
+            kind = MULTIPART
+        styles = {
+            name: _style(param, "form")
             for name, param in fields.items()
             if param.get("type") == "array"
         }
-        styles = {name: _style(param, "form") for name, param in lists.items()}
         schema = {"type": "object", "properties": properties, "required": required}
         return {
             "required": bool(required),
