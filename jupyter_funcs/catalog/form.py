@@ -260,7 +260,6 @@ class Form:
         """
         errors: Messages = {}
         names: dict[tuple[str | int, ...], str] = {}
-        clash = "{} {} {}. Pass only one of them."
         for name in values:
             try:
                 first = names.setdefault(self.field(name).steps, name)
@@ -269,7 +268,7 @@ class Form:
                 continue
             if first != name:
                 errors[name] = [
-                    clash.format(quote(name), "is the same parameter as", quote(first))
+                    f"{quote(name)} is the same parameter as {quote(first)}. Pass only one of them."
                 ]
 
         for steps, name in names.items():
@@ -279,7 +278,7 @@ class Form:
                     values[whole], steps[end:], values[name], self.field(whole)
                 ):
                     errors[name] = [
-                        clash.format(quote(name), "contradicts", quote(whole))
+                        f"{quote(name)} contradicts {quote(whole)}. Pass only one of them."
                     ]
 
         if errors:

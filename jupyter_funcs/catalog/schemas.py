@@ -173,9 +173,7 @@ class Schemas(Once):
     def members(self, schema: Values, most: int) -> Members:
         """Return the parts of an object or of a list of objects, each a schema of its own; none of anything else."""
         whole = self._simplified(schema, schema)
-        is_list = (
-            self._types(whole) == ["array"] and not {"anyOf", "oneOf"} & whole.keys()
-        )
+        is_list = _types(whole) == ["array"] and not {"anyOf", "oneOf"} & whole.keys()
         definitions = definitions_of(schema)
         item = definitions | only(dict, whole.get("items")) if is_list else None
         named, required = properties_of(item or schema, partial(referred, root=schema))
@@ -258,7 +256,7 @@ class Schemas(Once):
         options = self._options(schema)
         if options is not None:
             return options.kind
-        types = self._types(schema)
+        types = _types(schema)
         form = schema.get("format")
         if form == "decimal" and "number" in types:
             return "number"
@@ -272,10 +270,6 @@ class Schemas(Once):
         if types == ["string"] and form == "date":
             return "date"
         return _TYPES.get(str(types[0]), "json")
-
-    @staticmethod
-    def _types(schema: Values) -> list[Any]:
-        return [kind for kind in as_list(schema.get("type"))[:9] if kind != "null"]
 
     def _options(self, schema: Values) -> _Options | None:
         """Return the plain values that a schema lists, if it lists any."""
@@ -294,6 +288,11 @@ def definitions_of(schema: Values) -> JsonObject:
     return {word: schema[word] for word in _DEFINITIONS if word in schema}
 
 
+def _types(schema: Values) -> list[Any]:
+    """Return the types of the values besides null."""
+    return [kind for kind in as_list(schema.get("type"))[:9] if kind != "null"]
+
+
 def says(schema: Any) -> bool:
     """Return whether a schema says something about the values."""
     return isinstance(schema, dict) and bool(schema.keys() & _SAYING)
@@ -307,13 +306,14 @@ def _with_parts(schema: Any, look_up: Callable[[Any], Any]) -> Iterator[JsonObje
             return
         part = only(dict, schemas.pop(0))
         yield part
-        parts = only(list, part.get("allOf"))[:_MOST_STEPS]
-        alternatives = [
+        parts = [
+            *only(list, part.get("allOf"))[:_MOST_STEPS],
             *_only_one(part.get("anyOf")),
             *_only_one(part.get("oneOf")),
         ]
-        referred_to = [look_up(part["$ref"])] if "$ref" in part else []
-        schemas[:0] = [*referred_to, *parts, *alternatives]
+        if "$ref" in part:
+            parts.insert(0, look_up(part["$ref"]))
+        schemas[:0] = parts
 
     yield _ENDLESS
 
@@ -577,7 +577,7 @@ class ReplySchemas(Once):
 
 def _kind_of(schema: Values) -> tuple[str, list[str]]:
     """Return the only type of the values besides null, and the texts that they are among; nothing where several."""
-    kinds = _texts(as_list(schema.get("type"))[:9]) - {"null"}
+    kinds = _texts(_types(schema))
     options = [value for value in only(list, schema.get("enum")) if value is not None]
     if set(map(type, options)) == {str} and kinds <= {"string"}:
         return "string", options if len(options) <= _MOST_MEMBERS else []

@@ -108,9 +108,8 @@ def docstring(function: Function, fields: tuple[Field, ...]) -> str:
         f"The function {quote(function.name)}; only the arguments you pass are sent."
     )
     rules = dict.fromkeys(field.rule.names for field in fields if field.rule)
-    return "\n".join(
-        [*lines, *(f"{listed(map(inert, names))} is required." for names in rules)]
-    )
+    lines += [f"{listed(map(inert, names))} is required." for names in rules]
+    return "\n".join(lines)
 
 
 def _type_in_words(field: Field) -> str:
