@@ -33,14 +33,7 @@ _COPIES = ("__getstate__", "__reduce__", "__reduce_ex__")
 _DERIVED = ("__dict__", "__weakref__", "_abc_impl", "__pydantic")
 _COLLECTS = {"add", "append", "clear", "extend", "insert", "pop", "remove", "update"}
 # Where wrappers, methods and properties hold their function.
-_WRAPPED = (
-    "__dict__",
-    "__func__",
-    "__self__",
-    "fget",
-    "fset",
-    "fdel",
-)
+_WRAPPED = ("__dict__", "__func__", "__self__", "fget", "fset", "fdel")
 _numbered: dict[int, Any] = {}  # by id, which no other object can have any more
 _process = uuid.uuid4().hex
 _files: weakref.WeakKeyDictionary[ModuleType, tuple[Any, bytes]] = (
@@ -93,7 +86,9 @@ class _Hasher(pickle.Pickler):
         self._seen[id(value)] = len(self._seen), value
         if is_data:
             return NotImplemented
-        return object, (), self._parts(value) if is_code else _text(value)
+        if is_code:
+            return object, (), self._parts(value)
+        return object, (), _text(value)
 
     def _is_data(self, value: Any) -> bool:
         """Return whether an object is told by what a copy of it would hold."""
@@ -121,9 +116,9 @@ class _Hasher(pickle.Pickler):
             self.modules.add(module)
             if isinstance(value, type):
                 members = [
-                    item
-                    for item in vars(value).items()
-                    if not item[0].startswith(_DERIVED)
+                    (name, member)
+                    for name, member in vars(value).items()
+                    if not name.startswith(_DERIVED)
                 ]
                 fields = getattr(value, "__pydantic_fields__", None)
                 return type(value), value.__bases__, members, fields

@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 _MOST_TOOLS = 10_000
 _MOST_PAGES = 1000
-_MAX_LISTING = 64 * 2**20  # the last in bytes
+_MAX_LISTING = 64 * 2**20  # bytes
 _MOST_NAMES = 5  # of tools left out, in one warning
 _COMBINING = {"anyOf", "oneOf", "allOf", "$ref"}
 _IN_WORDS = {"text", "resource_link"}  # blocks that are no files
@@ -74,7 +74,7 @@ class McpSource:
         if isinstance(token, ServerLogin):
             token.fetch = self._fetch_token
         self._link: Link | None = None
-        self._started_in = ""  # what `_start` returned for the link
+        self._started_in = ""  # what `_surroundings` were when the link was made
 
     async def listing(self, terms: Terms, progress: Progress) -> ReadCatalog:
         link = None
@@ -86,7 +86,7 @@ class McpSource:
         reply = Reply(listed, secrets, lines=False)
         if terms.kept is not None:
             request = Request(
-                "tools/list", self._transport.connection.base_url, self._identity()
+                "tools/list", self._transport.connection.base_url, self.identity()
             )
             answer = await terms.kept.send(request, secrets, partial(_received, reply))
             if isinstance(answer, Failure):
@@ -124,16 +124,13 @@ class McpSource:
             "params": {"name": function.name, "arguments": arguments},
         }
 
-    def identity(self, _function: Function) -> str:
-        return self._identity()
-
-    def _identity(self) -> str:
+    def identity(self, _function: Function | None = None) -> str:
         """Return a hash of the folder and the environment in which a command runs, or would be started now."""
         if self._link is not None and self._link.is_usable:
             return self._started_in
-        return self._start()
+        return self._surroundings()
 
-    def _start(self) -> str:
+    def _surroundings(self) -> str:
         if self._transport.connection.target is None:
             return ""
         folder = ""
@@ -180,7 +177,7 @@ class McpSource:
             progress.attempts += 1
             link = self._link
             if link is None or not link.is_usable:
-                self._started_in = self._start()
+                self._started_in = self._surroundings()
                 link = self._link = from_sdk.Link(self._transport)
             try:
                 return await work(link, from_sdk.Ask(terms.max_bytes))
@@ -311,17 +308,19 @@ def _params(schema: JsonObject, *, is_whole: bool) -> Iterator[Param]:
     if is_whole:
         params = {_WHOLE: schema}
     for key, own in params.items():
+        if not key.strip():
+            continue
         about = only(dict, own)
-        if key.strip():
-            yield Param(
-                name=key,
-                description=only(str, about.get("description") or about.get("title")),
-                required=is_whole or key in required,
-                encoding=Encoding.JSON,
-                schema=definitions_of(schema) | about
-                if "'$ref'" in repr(about)
-                else own,
-            )
+        declared = own
+        if "'$ref'" in repr(about):
+            declared = definitions_of(schema) | about
+        yield Param(
+            name=key,
+            description=only(str, about.get("description") or about.get("title")),
+            required=is_whole or key in required,
+            encoding=Encoding.JSON,
+            schema=declared,
+        )
 
 
 def _returned(schema: JsonObject) -> JsonObject | None:

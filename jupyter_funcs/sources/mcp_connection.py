@@ -447,15 +447,8 @@ class Link:
         params: types.ElicitRequestParams,
     ) -> types.ElicitResult:
         """Ask the user of the last run that can ask; decline if there is none."""
-        run = next(
-            (
-                run
-                for run in reversed(self._runs)
-                if run.can_ask and run.question is None
-            ),
-            None,
-        )
-        if run is None:
+        runs = [run for run in self._runs if run.can_ask and run.question is None]
+        if not runs:
             self._declined = f"{self.name} asked, and nobody could answer: {redacted_line(params.message)}"
             return types.ElicitResult(action="decline")
 
@@ -465,7 +458,7 @@ class Link:
         else:
             question.schema = params.requested_schema
 
-        values = await run.ask(question)
+        values = await runs[-1].ask(question)
         if values is None:
             return types.ElicitResult(action="decline")
         if question.link:
@@ -779,12 +772,8 @@ async def fetch_token(
             f"{connection.name} asked for no login.", "Remove login from the profile."
         )
 
-    parts = (storage.tokens, storage.client, provider.context.oauth_metadata)
-    texts = [
-        part.model_dump_json(exclude_none=True) if part else "null" for part in parts
-    ]
     ends = provider.context.token_expiry_time or math.inf
-    return storage.tokens.access_token, ends, f"[{','.join(texts)}]"
+    return storage.tokens.access_token, ends, _kept(provider, storage)
 
 
 async def _check_encrypted(connection: Connection, request: httpx2.Request) -> None:
@@ -792,8 +781,17 @@ async def _check_encrypted(connection: Connection, request: httpx2.Request) -> N
         raise unencrypted(str(request.url))
 
 
+def _kept(provider: OAuthClientProvider, storage: _Storage) -> str:
+    """Return what renews a token, for `_restore`."""
+    parts = (storage.tokens, storage.client, provider.context.oauth_metadata)
+    texts = [
+        part.model_dump_json(exclude_none=True) if part else "null" for part in parts
+    ]
+    return f"[{','.join(texts)}]"
+
+
 def _restore(provider: OAuthClientProvider, storage: _Storage, kept: str) -> None:
-    """Let a provider renew a token with what `fetch_token` returned."""
+    """Let a provider renew a token with what `_kept` returned."""
     tokens, client, metadata = json.loads(kept)
     storage.tokens = OAuthToken.model_validate(tokens)
     storage.client = OAuthClientInformationFull.model_validate(client)
@@ -830,7 +828,8 @@ def _reason(error: Exception) -> str:
     if not hasattr(error, "errors"):
         return str(error)
     first = error.errors()[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'message'}: {first['msg']}"
+    place = ".".join(map(str, first["loc"])) or "message"
+    return f"{place}: {first['msg']}"
 
 
 # A forked child keeps its parent's: freed there, they would leave the parent's event loop.

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from jupyter_funcs.catalog.listing import DEPRECATED, Catalog, Encoding, Function, Param
+from jupyter_funcs.catalog.listing import (
+    DEPRECATED,
+    Catalog,
+    Encoding,
+    Function,
+    Param,
+    ReadCatalog,
+)
 from jupyter_funcs.catalog.schemas import MOST_PROPERTIES, said_of
 from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import Connection, same_origin
@@ -71,7 +78,7 @@ from jupyter_funcs.sources.openapi_servers import (
 from jupyter_funcs.sources.swagger import SwaggerDocument
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.connection.replies import Reply
@@ -112,7 +119,7 @@ class OpenApiSource:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+    async def listing(self, terms: Terms, progress: Progress) -> ReadCatalog:
         connection = self._transport.connection
         if connection.base_url.startswith("file:"):
             progress.attempts = 1

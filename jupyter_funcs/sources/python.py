@@ -150,7 +150,10 @@ def _functions_of(target: Any, failing: list[str]) -> Iterator[tuple[str, Python
     if isinstance(target, str):
         module = _imported(target)
     listed = getattr(module, "__all__", None)
-    for name in map(str, vars(module).copy() if listed is None else listed):
+    names: Any = listed
+    if listed is None:
+        names = vars(module).copy()
+    for name in map(str, names):
         try:
             python = getattr(module, name)
         except BaseException as error:  # noqa: BLE001  # a module may import its parts when they are asked for
@@ -180,11 +183,12 @@ def _imported(name: str) -> Any:
             for line in traceback.extract_tb(error.__traceback__)
             if "importlib" not in line.filename
         ][1:]
-        at = f" ({places[-1].filename}, line {places[-1].lineno})" if places else ""
-        missing = "Check its name, install it, or add its folder to PYTHONPATH."
+        at = ""
+        if places:
+            at = f" ({places[-1].filename}, line {places[-1].lineno})"
         hint = "Fix the module, and try again."
         if isinstance(error, ModuleNotFoundError):
-            hint = missing
+            hint = "Check its name, install it, or add its folder to PYTHONPATH."
         raise ConfigError(
             f"The module {quote(name)} can't be imported: {_text(error)}{at}.", hint
         ) from error
@@ -246,12 +250,11 @@ def _function(name: str, python: Python) -> tuple[Function, list[Parameter]]:
         )
         for parameter in parameters
     ]
-    group = getattr(python, "__module__", "") or ""
     function = Function(
         name=title(name),
         description=about.text,
         params=tuple(params),
-        group_name=group,
+        group_name=getattr(python, "__module__", "") or "",
         returns=returned(python),
     )
     return function, parameters

@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from importlib.util import find_spec
-from itertools import count
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -119,10 +118,8 @@ class ServiceSource:
         self.headers: dict[str, str] = {}  # of each run
         self.keeps_runs = False
         self.run_seconds = 0.0  # as far as the service says
-        self._patience = (
-            # Seconds that a request may wait; less behind a proxy that gives up earlier.
-            20.0
-        )
+        # Seconds that a request may wait; less behind a proxy that gives up earlier.
+        self._patience = 20.0
 
     async def listing(self, terms: Terms, progress: Progress) -> ReadCatalog:
         reply = await self._transport.send(f"POST {LIST_PATH}", {}, terms, progress)
@@ -176,7 +173,8 @@ class ServiceSource:
             path = RUNS_PATH
             body = {**body, "key": id_}
 
-        for number in count():
+        tries = 0
+        while True:
             try:
                 reply = await self._asked(
                     f"POST {path}", terms, progress, body, headers
@@ -198,9 +196,8 @@ class ServiceSource:
                     f"{missing.what} The service has no record of the run, which may have begun.",
                     "Check what it has done before you run it again.",
                 )
-            await asyncio.sleep(pause_after(number))
-
-        raise AssertionError  # count() has no end
+            await asyncio.sleep(pause_after(tries))
+            tries += 1
 
     async def _ended(self, name: str, terms: Terms, progress: Progress) -> Reply:
         """Wait for the end of a run that the service keeps, and fetch its result."""
@@ -236,22 +233,22 @@ class ServiceSource:
         waits: bool = False,
     ) -> Reply:
         """Ask for a kept run until there is an answer, however often the line breaks."""
-        for number in count():
+        tries = 0
+        while True:
             place = f"GET {path}"
             if waits:
                 place = f"{place}?wait={self._patience:g}"
             try:
                 return await self._asked(place, terms, progress)
             except FuncsError as error:
-                is_missing = isinstance(error, NotFoundError) and number < misses
+                is_missing = isinstance(error, NotFoundError) and tries < misses
                 if error.proof in {"", Proof.FINAL} and not is_missing:
                     raise
                 if error.status == HTTPStatus.GATEWAY_TIMEOUT:
                     self._patience = max(1.0, self._patience / 2)
             progress.said = "looking for the run"
-            await asyncio.sleep(pause_after(number))
-
-        raise AssertionError  # count() has no end
+            await asyncio.sleep(pause_after(tries))
+            tries += 1
 
     async def look(self, id_: str, terms: Terms) -> JsonObject:
         """Return what the service knows of a kept run; of all of them if there is no id."""

@@ -19,7 +19,9 @@ _MAX_NODES = 2_000_000
 _MAX_DEPTH = 100
 _WORDS = {"null": None, "true": True, "false": False}
 _CONSTANTS = {"": None, "~": None} | {
-    form(w): _WORDS[w] for w in _WORDS for form in (str.lower, str.title, str.upper)
+    form(word): value
+    for word, value in _WORDS.items()
+    for form in (str.lower, str.title, str.upper)
 }
 _NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
@@ -47,14 +49,8 @@ def decode(data: bytes, *, what: str) -> Any:
         at = ""
         if mark := getattr(error, "problem_mark", None):
             at = f" at line {mark.line + 1:,}"
-        reason = clip(
-            inert(
-                getattr(error, "problem", None)
-                or getattr(error, "reason", None)
-                or str(error)
-            ),
-            120,
-        )
+        why = getattr(error, "problem", None) or getattr(error, "reason", None)
+        reason = clip(inert(why or str(error)), 120)
 
     raise ProtocolError(f"The {what} is not YAML{at}: {reason}.", "Check the document.")
 
