@@ -415,14 +415,16 @@ def _read(
     marked, shown = descriptions.read_marker(param.description)
     declared = schemas.read(param.schema) or Declaration("")
     shown = shown or " ".join(declared.description.split())
-    own = _declared_kind(param, declared)
+    declared_kind = _declared_kind(param, declared)
     is_file = param.encoding is Encoding.FILE
     # Part of a list of options would be wrong; the options, default and bounds in a text are of no JSON object.
-    is_read = len(shown) <= descriptions.LONGEST and own != Kind.JSON and not is_file
-    text = shown if is_read else ""
+    is_unread = is_file or declared_kind == Kind.JSON
+    text = ""
+    if len(shown) <= descriptions.LONGEST and not is_unread:
+        text = shown
     own_text = descriptions.about(param.name, text, spelt)
-    options, default = _options_and_default(declared, own, own_text, spelt)
-    kind, how = _kind(param.name, own_text, options, own)
+    options, default = _options_and_default(declared, declared_kind, own_text, spelt)
+    kind, how = _kind(param.name, own_text, options, declared_kind)
     rule = descriptions.read_rule(
         param.name, text[: descriptions.LONGEST_PROSE], field_names
     )
@@ -436,6 +438,15 @@ def _read(
         "rule": rule,
         "source": source,
     }
+    not_before = None
+    if kind is Kind.DATE:
+        not_before = _first_date(param.name, spelt)
+    schema = None
+    if declared.kind:
+        schema = only(dict, param.schema)
+    item = Kind(declared.item)
+    if is_file:
+        item = Kind.FILE
     return Field(
         name=param.name,
         identifier=identifier,
@@ -449,10 +460,10 @@ def _read(
         rule=rule and Rule(*rule[:2]),
         minimum=bounds[0],
         maximum=bounds[1],
-        not_before=_first_date(param.name, spelt) if kind is Kind.DATE else None,
+        not_before=not_before,
         evidence={"kind": how} | _evidence(param, declared, kind, parts),
-        schema=only(dict, param.schema) if declared.kind else None,
-        item=Kind.FILE if is_file else Kind(declared.item),
+        schema=schema,
+        item=item,
         typed=declared.typed,
         format=declared.format,
         encoding=param.encoding,

@@ -381,14 +381,14 @@ class _Document(Once):
             name: read_scheme(name, schemas.resolved(scheme), connection)
             for name, scheme in listed.items()
         }
-        self._keys = {
+        self._secret_places = {
             (scheme["in"], scheme["name"].casefold())
             for scheme in self._schemes.values()
         }
         self._servers = Servers(root, connection)
         for scheme in self._schemes.values():
             token_source_of(connection, scheme)
-        self._left = _MAX_PARAMS
+        self._params_left = _MAX_PARAMS
 
     def catalog(self) -> Catalog:
         functions: list[Function] = []
@@ -425,11 +425,11 @@ class _Document(Once):
     ) -> Function:
         if not path.startswith("/"):
             raise UnusableError("its path does not start with /")
-        if self._left >= 0:
+        if self._params_left >= 0:
             function = self.once(method, item, partial(self._operation, method))
-            self._left -= len(function.params)
+            self._params_left -= len(function.params)
 
-        if self._left < 0:
+        if self._params_left < 0:
             raise UnusableError(
                 f"the document has more than {_MAX_PARAMS:,} parameters"
             )
@@ -534,7 +534,7 @@ class _Document(Once):
         where = str(about.get("in"))
         name = only(str, about.get("name"))
         is_set_by_us = where == "header" and not HEADER.fullmatch(name)
-        if is_set_by_us or (where, name.casefold()) in self._keys:
+        if is_set_by_us or (where, name.casefold()) in self._secret_places:
             return []
         required = where == "path" or about.get("required") is True
         style = _style(about, _STYLES.get(where, "simple"))

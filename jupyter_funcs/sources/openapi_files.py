@@ -43,7 +43,7 @@ _NAMED = {
     "requestBodies",
 }
 # A file with such a key isn't several parts by name.
-_OF_PARTS = {
+_OF_A_PART = {
     "type",
     "properties",
     "allOf",
@@ -95,7 +95,7 @@ class DocumentFiles:
             except FuncsError as error:
                 content = error
             else:
-                is_part = isinstance(value, dict) and not _OF_PARTS.isdisjoint(value)
+                is_part = isinstance(value, dict) and not _OF_A_PART.isdisjoint(value)
                 self._lead(
                     value, address, f"/{_FILES}/{number}/content", is_named=not is_part
                 )

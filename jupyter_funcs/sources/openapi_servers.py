@@ -76,7 +76,7 @@ class Servers(Once):
         self._connection = connection
         self._base = _base(connection)
         self._wanted = only(str, connection.server)
-        self._set: dict[str, str] = dict(only(tuple, connection.server))
+        self._own_values: dict[str, str] = dict(only(tuple, connection.server))
         self._main = only(list, root.get("servers"))
         self._check_names()
         self._main_urls = self._urls(self._main)
@@ -143,7 +143,7 @@ class Servers(Once):
         }
         own = {
             name: _value(name, value, template, variables)
-            for name, value in self._set.items()
+            for name, value in self._own_values.items()
             if name in names
         }
         urls = [_filled(template, values | own)]
@@ -170,7 +170,7 @@ class Servers(Once):
             for server in self._main
             for name in VARIABLE.findall(_template(server))
         ]
-        for name in self._set:
+        for name in self._own_values:
             if name not in names:
                 which = "It has none."
                 if names:
