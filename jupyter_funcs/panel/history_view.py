@@ -188,7 +188,7 @@ class HistoryView:
             return about | {"said": f"{error.what} {way}"}, None
 
         table = TableView(changes)
-        columns = table.columns(list(range(min(table.count, _MOST_COLUMNS))))
+        columns = table.columns(list(range(min(table.column_count, _MOST_COLUMNS))))
         about["columns"] = [
             {"name": column["name"], "type": column["type"]} for column in columns
         ]

@@ -77,7 +77,11 @@ _SUMMARIZED = 10_000_000
 
 
 class Latest:
-    """A cache of the latest results, up to a number of them and of bytes; the last one stays whatever its size."""
+    """
+    A cache of the latest results, up to a total size and a number of them; the last one stays whatever its size.
+
+    A size is in bytes; a result that has no `nbytes` counts as one.
+    """
 
     def __init__(self, limit: int, most: int = sys.maxsize) -> None:
         self._limit = limit
@@ -132,7 +136,7 @@ class TableView:
         self._pivoted = pivoted
         self._declared = frame.attrs.get("funcs", {}).get("columns", {})
         self.flat = flat(self._frame)
-        self.rows, self.count = self.flat.shape
+        self.rows, self.column_count = self.flat.shape
         self._to_date = [
             at for at, name in enumerate(self.flat.columns) if is_to_date(name)
         ]
@@ -247,7 +251,7 @@ class TableView:
         pivoted = self._pivoted
         if rows is None or not pivoted or not pivoted.across:
             return rows
-        values = np.arange(self.count - len(pivoted.rows), dtype=np.uint32)
+        values = np.arange(self.column_count - len(pivoted.rows), dtype=np.uint32)
         return (rows + np.uint32(self.rows) * values[:, np.newaxis]).ravel()
 
     @answers()
@@ -260,13 +264,13 @@ class TableView:
 
     def view(self) -> Json:
         """Return the size, the first columns, and the first page."""
-        first = list(range(min(self.count, FIRST_COLUMNS)))
+        first = list(range(min(self.column_count, FIRST_COLUMNS)))
         page = self.page(TableQuery(), 0, FIRST_ROWS, first)
         most = _SUMMARIZED // max(self.rows, 1)
         columns = [self._column(at).view(summary=at < most) for at in first]
         return {
             "rows": self.rows,
-            "count": self.count,
+            "count": self.column_count,
             "columns": columns,
             "page": page,
         }
@@ -482,7 +486,7 @@ class TableView:
             return column
         rows = column.factorized().rows
         # Periods begin with one date and end with another.
-        others = map(self._column, reversed(range(self.count)))
+        others = map(self._column, reversed(range(self.column_count)))
         dates = (other for other in others if other.kind == "date")
         return next(
             (date for date in dates if np.array_equal(date.factorized().rows, rows)),
@@ -518,9 +522,9 @@ class TableView:
         return self._cache.get(_ROWS, repr(query), make)
 
     def _column(self, at: int) -> TableColumn:
-        if not 0 <= at < self.count:
+        if not 0 <= at < self.column_count:
             raise ArgumentError(
-                f"There is no column {at:,}: the table has {self.count:,}.",
+                f"There is no column {at:,}: the table has {self.column_count:,}.",
                 "Count them from 0.",
             )
 
@@ -574,7 +578,9 @@ class TableView:
                 yield {column: column.within(condition.low, condition.high)}
 
         if query.find:
-            shown = map(self._column, sorted({*range(self.count)} - {*query.hidden}))
+            shown = map(
+                self._column, sorted({*range(self.column_count)} - {*query.hidden})
+            )
             yield {
                 column: test
                 for column in shown

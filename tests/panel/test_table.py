@@ -211,7 +211,7 @@ def ordered(table: TableView, bounds: Range) -> Range:
 
 @st.composite
 def queries(draw: st.DrawFn, table: TableView) -> TableQuery:
-    places = st.integers(0, table.count - 1)
+    places = st.integers(0, table.column_count - 1)
     sort = draw(
         st.lists(
             st.builds(Sort, places, descending=st.booleans()),
@@ -266,14 +266,14 @@ def check(data: st.DataObject) -> None:
     code = table.code(query, "df")
     shown = table.frame(query)
     assert numbers_of(run(code, frame)) == numbers_of(shown), code
-    page = table.page(query, 0, 1000, range(table.count))
+    page = table.page(query, 0, 1000, range(table.column_count))
     assert page["total"] == len(shown)
     assert [row[-1] for row in page["rows"]] == [
         str(each) for each in numbers_of(shown)
     ]
     json.dumps([page, table.view()], allow_nan=False)
-    table.text(query, 0, 1000, range(table.count))
-    for view in table.columns(range(table.count)):
+    table.text(query, 0, 1000, range(table.column_count))
+    for view in table.columns(range(table.column_count)):
         agrees(view, table, page["sums"].get(str(view["at"])), table.positions(query))
 
 
