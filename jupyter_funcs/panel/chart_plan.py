@@ -282,7 +282,7 @@ class Planner:
             column for column in self._of(Role.MEASURE) if column.data.notna().any()
         ]
         name = "Number of rows" if _chosen(self.columns, "Rows") else "Rows"
-        self._count = ChartColumn(
+        self._ones = ChartColumn(
             name,
             Role.MEASURE,
             pd.Series(np.ones(len(frame), np.int8)),
@@ -307,7 +307,7 @@ class Planner:
     @cached_property
     def _categories(self) -> list[ChartColumn]:
         """The dimensions; without a measure those of which rows can be counted, because several have one value."""
-        most = math.inf if self.measures else len(self._count.data) / 2
+        most = math.inf if self.measures else len(self._ones.data) / 2
         return [column for column in self._dimensions if column.distinct <= most]
 
     def _axes(self) -> list[ChartColumn]:
@@ -333,7 +333,7 @@ class Planner:
         """Return the plan for the user's wish, or a sentence that says why there is nothing to draw."""
         if why := self._nothing():
             return why
-        measures = self.measures or [self._count]
+        measures = self.measures or [self._ones]
         y = _chosen(measures, wish.measure) or measures[0]
         along = self._along(wish)
         kinds = self._kinds(along)
@@ -352,7 +352,7 @@ class Planner:
         return self._against(plan, wish) if plan.kind == "scatter" else plan
 
     def _nothing(self) -> str:
-        if not self.columns or not len(self._count.data):
+        if not self.columns or not len(self._ones.data):
             what = "rows" if self.columns else "columns"
             return f"The result has no {what}: there is nothing to draw."
         if not self.measures and not self._categories:
@@ -373,7 +373,7 @@ class Planner:
 
     def _lacking(self, wish: ChartWish) -> list[str]:
         """Return a sentence for each column that the result lacks: another one had it."""
-        names = {column.name for column in (*self.columns, self._count)}
+        names = {column.name for column in (*self.columns, self._ones)}
         wanted = dict.fromkeys(filter(None, (wish.measure, wish.colour, wish.split)))
         return [
             f"The result has no column {quote(name)}."
@@ -581,7 +581,7 @@ class Planner:
     def _largest_first(self, colour: ChartColumn) -> list[str]:
         """Return the categories of a column, largest first: by the first measure that adds up, or else by rows."""
         adding = (measure for measure in self.measures if measure.additive)
-        by = next(adding, self._count)
+        by = next(adding, self._ones)
         sums = by.data.abs().groupby(colour.filled, observed=True).sum()
         return list(sums.sort_values(ascending=False, kind="stable").index)
 

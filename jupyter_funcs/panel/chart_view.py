@@ -354,7 +354,9 @@ class Points:
         low = float(np.nanmin(self.measured.to_numpy(float)))
         self.is_log = wanted == "log" and low > 0
         options = {"linear": "Linear", "log": "Logarithmic"}
+        off = []
         if low <= 0:
+            off = ["log"]
             options["log"] += " (needs values above 0)"
             smallest = with_minus(f"{low:,.4g}")
             if wanted == "log":
@@ -363,7 +365,7 @@ class Points:
                 )
 
         scale = "log" if self.is_log else "linear"
-        self.plan.offer("scale", "Axis", scale, options, [] if low > 0 else ["log"])
+        self.plan.offer("scale", "Axis", scale, options, off)
 
     @property
     def title(self) -> str:
@@ -525,7 +527,7 @@ def _chart(points: Points, *, all_lines: bool) -> Json:
     return _nothing("", plan.choices) | {
         "kind": plan.kind,
         "title": inert(points.title),
-        "format": _written(plan),
+        "format": _format_of(plan),
         "step": plan.step,
         "rows": points.rows,
         "notes": points.sentences(),
@@ -558,7 +560,7 @@ def _axis(points: Points) -> Json:
     if plan.kind in ROWS_APART:
         column = plan.x or plan.y
         ends = points.edges or [*table[column.name].agg(["min", "max"])]
-        about = {"title": inert(column.name), "format": _format(column)}
+        about = {"title": inert(column.name), "format": _column_format(column)}
         return about | {"type": "number", "values": ends, "labels": []}
 
     if plan.times:
@@ -571,7 +573,9 @@ def _lines(points: Points) -> Iterator[Json]:
     """Yield the values of each column of the table."""
     table = points.table
     cells = (
-        _rounded(table, _written(points.plan)).astype(object).where(table.notna(), None)
+        _rounded(table, _format_of(points.plan))
+        .astype(object)
+        .where(table.notna(), None)
     )
     for at, (panel, name) in enumerate(map(points.place, cells)):
         yield {"panel": panel, "name": name, "values": cells.iloc[:, at].tolist()}
@@ -588,16 +592,16 @@ def _dots(points: Points) -> Iterator[Json]:
     for key, rows in groups:
         panel, name = points.place(key if len(key) > 1 else key[0])
         xs, ys = (
-            _rounded(rows[column.name], _format(column)).tolist()
+            _rounded(rows[column.name], _column_format(column)).tolist()
             for column in (plan.x, plan.y)
             if column
         )
         yield {"panel": panel, "name": name, "values": ys, "xs": xs}
 
 
-def _rounded(values: Any, written: str) -> Any:
+def _rounded(values: Any, format_: str) -> Any:
     size = max(float(np.nanmax(np.abs(values.to_numpy(float)))), 1e-9)
-    most = 2 if written == "money" and size >= 100 else 12
+    most = 2 if format_ == "money" and size >= 100 else 12
     return values.round(min(max(9 - math.floor(math.log10(size)), 0), most))
 
 
@@ -624,16 +628,18 @@ def _nothing(why: str, choices: Sequence[Json] = ()) -> Json:
     }
 
 
-def _written(plan: Plan) -> str:
+def _format_of(plan: Plan) -> str:
     """Return the format of the values of a chart."""
     if plan.kind == "histogram":
         return "count"
     if plan.show == "index":
         return "index"
-    return "percent" if plan.show == "growth" else _format(plan.y)
+    if plan.show == "growth":
+        return "percent"
+    return _column_format(plan.y)
 
 
-def _format(column: ChartColumn) -> str:
+def _column_format(column: ChartColumn) -> str:
     """Return the format of the values of a column."""
     if column.percent:
         return "percent"
@@ -651,12 +657,14 @@ def _format(column: ChartColumn) -> str:
 
 def _unit(plan: Plan, about: str) -> str:
     """Return the unit of an axis: ``USD a day``, ``USD a day on average``, ``%``."""
-    written = _written(plan)
+    format_ = _format_of(plan)
     if plan.kind == "histogram":
         return "rows"
-    if written in {"percent", "index"}:
-        return "%" if written == "percent" else "first point = 100"
-    if written != "money":
+    if format_ == "percent":
+        return "%"
+    if format_ == "index":
+        return "first point = 100"
+    if format_ != "money":
         about = ""
     currency = _CURRENCY.search(f"{plan.y.name} {about}")
     unit = currency[0] if currency else ""
@@ -715,12 +723,12 @@ def _options(points: Points) -> list[str]:
             options += [f"c=[lines.index(name) for name in {of}]", 'colormap="tab10"']
             options.append("colorbar=False")
     elif not plan.split:
-        others = len(points.table.columns) - COLOURS
-        if len(points.table.columns) == 1:
+        count = len(points.table.columns)
+        if count == 1:
             options.append("legend=False")
-        if others > 0:
+        if count > COLOURS:
             options.append(
-                f"color=[*plt.cm.tab10.colors[:{COLOURS}], *['lightgray'] * {others}]"
+                f"color=[*plt.cm.tab10.colors[:{COLOURS}], *['lightgray'] * {count - COLOURS}]"
             )
 
     if points.is_log:
@@ -739,7 +747,7 @@ def _filled(points: Points) -> str:
 
 def _formatters(points: Points) -> list[str]:
     axis = "xaxis" if points.plan.kind == "bar" else "yaxis"
-    if _written(points.plan) == "percent":
+    if _format_of(points.plan) == "percent":
         return [
             f"{axis}.set_major_formatter(plt.matplotlib.ticker.PercentFormatter(1))"
         ]
