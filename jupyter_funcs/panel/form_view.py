@@ -565,20 +565,18 @@ class FormView:
 
         if isinstance(value, NotText):
             constant = value.constant
-            if not constant:
-                return self._each(field, value.each)
-            if constant not in constants(field):
+            if constant in constants(field):
+                return CONSTANTS[constant]()
+            if constant:
                 raise ArgumentError(
                     f"{field.label} doesn't take {constant}.",
                     "Clear the field to leave it out.",
                 )
-            return CONSTANTS[constant]()
+            return self._each(field, value.each)
 
         if isinstance(value, list):
-            items = [
-                self._typed(text)
-                for text in self._once(field, self._typable(field, value))
-            ]
+            texts = self._once(field, self._typable(field, value))
+            items = [*map(self._typed, texts)]
             # A list that is only described may be one value, and a variable may hold a whole list.
             is_one = len(items) == 1 and (
                 not field.is_declared() or isinstance(items[0], Variable)
@@ -812,14 +810,13 @@ def _brief(brief: str, whole: str) -> str:
 
 def _known_from(field: Field) -> str:
     kind = _KNOWN[field.evidence.get("kind", Evidence.ASSUMED)]
-    values = f"listed by {inert(field.source or '')}"
     if field.options:
-        values = _KNOWN[
-            Evidence.DECLARED if field.is_declared("options") else Evidence.DESCRIBED
-        ]
-    elif not field.source:
+        is_declared = field.is_declared("options")
+        values = _KNOWN[Evidence.DECLARED if is_declared else Evidence.DESCRIBED]
+    elif field.source:
+        values = f"listed by {inert(field.source)}"
+    else:
         return f"Type {kind}."
-
     if values == kind:
         return f"Type and values {kind}."
     return f"Type {kind}; values {values}."

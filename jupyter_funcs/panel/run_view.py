@@ -70,7 +70,7 @@ _LONGEST_DETAILS = 4_000
 _MOST_KEPT = 10
 _MOST_COLUMNS = 12
 _LONGEST_TABLE = 60_000
-_LONGEST_TEXT = 2_000
+_LONGEST_FILE = 2_000
 # JupyterLab says "Loading widget…" and "model not found" in place of a panel whose kernel has ended.
 _NO_WIDGET = (
     ".jp-OutputArea:has(.jf-still):not(:has(.jf)) .jp-OutputArea-child:has(> .lm-Panel)"
@@ -388,12 +388,11 @@ def result_of(
     partial = _partial(frame, sweep) if sweep else None
     # The last note of a sweep repeats how many runs failed.
     notes = [*map(_shown, job.notes[: -1 if partial else None])]
-    reply = job.progress.reply
     return ResultView(
         function,
         job.args,
         frame,
-        reply,
+        job.progress.reply,
         started,
         variable,
         summary,
@@ -416,14 +415,11 @@ def _partial(frame: pd.DataFrame, sweep: SweepJob) -> Json | None:
     rows = []
     for failure in errors[:_MOST_FAILED]:
         args = failure["args"]
-        texts = {
-            name: value_text(args[name])
-            for name in frame.attrs["funcs"]["swept"]
-            if name in args
-        }
-        label = ", ".join(
-            texts.values() if len(texts) == 1 else map(" = ".join, texts.items())
-        )
+        names = [name for name in frame.attrs["funcs"]["swept"] if name in args]
+        texts = [value_text(args[name]) for name in names]
+        if len(names) > 1:
+            texts = [*map("{} = {}".format, names, texts)]
+        label = ", ".join(texts)
         rows.append({"label": _shown(label), "error": _shown(failure["error"])})
 
     return {"failed": len(errors), "of": sweep.progress.total, "rows": rows}
@@ -534,5 +530,5 @@ def _file_html(file: ResultFile) -> str:
         return f'<img alt="{escaped(file.about)}" src="{source}" style="max-width: 320px; max-height: 240px">'
 
     if shown == "text":
-        lines = file.content[:_LONGEST_TEXT].decode(errors="ignore").splitlines()
+        lines = file.content[:_LONGEST_FILE].decode(errors="ignore").splitlines()
     return f"<pre>{html.escape(chr(10).join(map(inert, lines)))}</pre>"

@@ -315,9 +315,13 @@ class PanelRuns:
         try:
             frame = run_view.frame_of(job)
             note = visit.keeper.assign(frame, job.args)
-            variable = visit.keeper.name
             make = partial(
-                run_view.result_of, visit.function, job, frame, variable, self.recipe()
+                run_view.result_of,
+                visit.function,
+                job,
+                frame,
+                visit.keeper.name,
+                self.recipe(),
             )
             await self.show(visit, make, note)
         except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
@@ -507,9 +511,8 @@ class PanelState:
             )
 
         if stay:
-            notes.append(
-                f"{some(stay)} {'stays as it is' if len(stay) == 1 else 'stay as they are'}."
-            )
+            stays = "stays as it is" if len(stay) == 1 else "stay as they are"
+            notes.append(f"{some(stay)} {stays}.")
 
         return {"said": " ".join(notes)}
 

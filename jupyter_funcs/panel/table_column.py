@@ -362,12 +362,11 @@ class TableColumn:
         if len(bounds) == 2:
             (least,), (most,) = (bound.args for bound in bounds)
             if least > most or (least == most and bounds[1].name == "<"):
+                what = "At least is above At most"
                 if self.kind == "date":
-                    names = ("From", "after To")
-                else:
-                    names = ("At least", "above At most")
+                    what = "From is after To"
                 raise ArgumentError(
-                    f"{' is '.join(names)}: {low.strip()}, {high.strip()}.",
+                    f"{what}: {low.strip()}, {high.strip()}.",
                     "Swap them, or clear one.",
                 )
 
