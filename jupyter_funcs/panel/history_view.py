@@ -85,11 +85,12 @@ class HistoryView:
     def rows(self, *, earlier: bool = True, kept: bool = False) -> list[Json]:
         """Return the runs of this kernel, newest first, then those that the service keeps, then saved ones."""
         history = self.session.history
-        runs = [
-            *(history.earlier if earlier else ()),
-            *(history.on_service if kept else ()),
-            *history.runs,
-        ]
+        runs: list[Run] = []
+        if earlier:
+            runs += history.earlier
+        if kept:
+            runs += history.on_service
+        runs += history.runs
         varying = _varying(runs)
         return [
             self._row(run, varying[run.function])
@@ -161,8 +162,17 @@ class HistoryView:
     ) -> tuple[Json, TableView | None]:
         runs = [*map(self.session.history.get, numbers)]
         before, after = map(self._row, runs)
-        about: Json = {"before": before, "after": after, "totals": None, "chart": None}
-        about |= self._args(*runs) | {"gone": [], "columns": [], "rows": [], "total": 0}
+        about: Json = {
+            "before": before,
+            "after": after,
+            "totals": None,
+            "chart": None,
+            "gone": [],
+            "columns": [],
+            "rows": [],
+            "total": 0,
+            **self._args(*runs),
+        }
         names = _names(runs, about["args"])
         about["sides"] = [*(names or ("Before", "After"))]
         about["neutral"] = bool(names)
@@ -416,9 +426,13 @@ def _charts(frames: list[pd.DataFrame], runs: list[Run], compared: Json) -> Json
     if places and not (charts and places == times):
         old, new = values
         bars = [[place, old.get(place), new.get(place)] for place in places]
-        about_bars = {name: before[name] for name in ("title", "unit", "format")}
-        about_bars["adds"] = before["zero"]
-        charts["totals"] = about_bars | {"rows": bars[:_MOST_TOTALS]}
+        charts["totals"] = {
+            "title": before["title"],
+            "unit": before["unit"],
+            "format": before["format"],
+            "adds": before["zero"],
+            "rows": bars[:_MOST_TOTALS],
+        }
 
     return charts
 
