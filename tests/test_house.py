@@ -41,11 +41,11 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only that of the
 # tokens may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 328_882,
+    "tokens": 328_875,
     "tokens a line": 5.81,
     "characters a code line": 32.8,
     "percent of lines over 100": 0.8,
-    "conditional expressions per 1,000": 13.4,
+    "conditional expressions per 1,000": 13.3,
     "nested ones per 1,000": 0.0,
     "tuple assignments per 1,000": 0.1,
     "vague names": 7,

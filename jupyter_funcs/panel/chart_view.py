@@ -467,9 +467,8 @@ class Points:
     def bars(self) -> None:
         plan = self.plan
         count = len(self.table)
-        self.notes.append(
-            f"The {plan.how}." if plan.counts else f"The {plan.how} of all rows."
-        )
+        of = "" if plan.counts else " of all rows"
+        self.notes.append(f"The {plan.how}{of}.")
         if plan.x and plan.x.role is Role.PERIOD:
             note = f"The last {_MOST_BARS} periods."
             self.set(self.coded.tail(_MOST_BARS))
@@ -513,8 +512,8 @@ class Points:
 def _chart(points: Points, *, all_lines: bool) -> Json:
     plan = points.plan
     panels = points.shown.get("panels", [""])
-    series = [*(_dots(points) if plan.kind == "scatter" else _lines(points))]
-    series.sort(key=lambda line: panels.index(line["panel"]))
+    lines = _dots(points) if plan.kind == "scatter" else _lines(points)
+    series = sorted(lines, key=lambda line: panels.index(line["panel"]))
     drawn = {line["name"] for line in series}
     names = [name for name in points.shown.get("lines", [plan.y.name]) if name in drawn]
     colours = _colours(points, names, all_lines=all_lines)

@@ -183,7 +183,9 @@ def _ratio(values: Coded, divisor: Coded) -> Coded:
 
 
 def _share(values: Coded, groups: Coded, _: int) -> Coded:
-    return _ratio(values, values.sum() if groups is values else groups.transform("sum"))
+    if groups is values:
+        return _ratio(values, values.sum())
+    return _ratio(values, groups.transform("sum"))
 
 
 def _rolling(values: Coded, groups: Coded, count: int) -> Coded:

@@ -144,10 +144,9 @@ class FormView:
         self._lock = threading.RLock()  # options arrive on the background loop
         # Of a list of objects, the parts of each.
         self._fields = by_name(with_parts(form.fields))
-        fields = self._fields.items()
         self._sources = {
             name: FieldSource(field, function, form, self._on_source)
-            for name, field in fields
+            for name, field in self._fields.items()
         }
         self._forget()
         self._carried.update(dict.fromkeys(form.values, False))

@@ -296,9 +296,9 @@ class TableColumn:
         masks = [
             call(values).fillna(value=False).to_numpy(dtype=bool) for call in test.calls
         ]
-        passed = (np.logical_and if is_compared else np.logical_or).reduce(masks)
         if is_compared:
-            return passed  # type: ignore[no-any-return]
+            return np.logical_and.reduce(masks)  # type: ignore[no-any-return]
+        passed = np.logical_or.reduce(masks)
         return np.append(passed, EMPTY in test.calls)[self.factorized().rows]
 
     def code(self, test: Test) -> str:
@@ -494,11 +494,10 @@ class TableColumn:
             return {}
         ends = present.min(), present.max()
         minimum, maximum = map(self.cell, ends)
-        short = [*map(self._short, ends)]
         return {
             "minimum": minimum,
             "maximum": maximum,
-            "short": short,
+            "short": [*map(self._short, ends)],
             "histogram": self.part(),
         }
 
