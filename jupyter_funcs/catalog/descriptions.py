@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import compress, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_funcs.core.text import folded
 
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 Words = tuple[str, ...]
-Rule = tuple[Words, str, bool]
-"""The names of which one is required, the sentence that says so, and whether in the service's own words."""
 
 # The quantifiers are bounded, so that reading takes time linear in the length of the description.
 LONGEST = 250_000  # characters; a longer description is shown, but not read
@@ -237,6 +235,16 @@ _COUNTS = re.compile(r"(?i)limit|size|count|top|max|num|per.?page|rows|take")
 _SIGN = re.compile(r"(?i)\b(non-?negative|positive) (?:integer|whole number|number)\b")
 
 
+class DescribedRule(NamedTuple):
+    """One of these names is required."""
+
+    names: Words
+    sentence: str
+    """What says so."""
+    in_own_words: bool
+    """Whether the service itself words it like that."""
+
+
 class FieldNames:
     """The names of the parameters of a function, or of the parts of an object, which descriptions may say."""
 
@@ -386,7 +394,9 @@ def _is_bare_option(text: str) -> bool:
 
 def read_flag(text: str, default: str | None) -> Words:
     """Return both words of a flag if the description quotes only one: Set to 'Yes' for growth."""
-    named = [*_QUOTED_WORD.findall(text), *filter(None, [default])]
+    named = _QUOTED_WORD.findall(text)
+    if default:
+        named.append(default)
     for pair in _YES_NO:
         if named and all(word.casefold() in pair for word in named):
             write = str.capitalize
@@ -429,24 +439,22 @@ def read_source(text: str) -> str | None:
     return None
 
 
-def read_rule(name: str, text: str, field_names: FieldNames) -> Rule | None:
+def read_rule(name: str, text: str, field_names: FieldNames) -> DescribedRule | None:
     """Return the first rule that a text has for a parameter."""
     spelt = field_names.spelt
     places = field_names.places
     for sentence in _SENTENCE_END.split(text):
         for pattern in _RULES:
             if match := pattern.search(sentence):
-                others = [
-                    spelt[folded(word)]
-                    for word in _SEPARATOR.split(match[1])
-                    if folded(word) in spelt
-                ]
-                together = {*others, name}
+                words = map(folded, _SEPARATOR.split(match[1]))
+                together = {name, *(spelt[word] for word in words if word in spelt)}
                 if len(together) > 1:
                     named = sorted(
                         together, key=lambda other: places.get(other, len(places))
                     )
-                    return tuple(named), sentence.strip(), pattern is _RULES[0]
+                    return DescribedRule(
+                        tuple(named), sentence.strip(), pattern is _RULES[0]
+                    )
 
     return None
 

@@ -399,10 +399,12 @@ def _bounds(
     return declared.bounds
 
 
-def _is_required(param: Param, rule: descriptions.Rule | None, *, marked: bool) -> bool:
+def _is_required(
+    param: Param, rule: descriptions.DescribedRule | None, *, marked: bool
+) -> bool:
     if param.required is None:  # no other sentence switches the flag of a listing off
         return marked and rule is None
-    return param.required and not (rule and rule[2])
+    return param.required and not (rule and rule.in_own_words)
 
 
 def _read(
@@ -457,7 +459,7 @@ def _read(
         default=default,
         options=options,
         source=source or _SOURCES_BY_KIND.get(kind),
-        rule=rule and Rule(*rule[:2]),
+        rule=rule and Rule(rule.names, rule.sentence),
         minimum=bounds[0],
         maximum=bounds[1],
         not_before=not_before,

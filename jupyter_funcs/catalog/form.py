@@ -32,6 +32,7 @@ from jupyter_funcs.catalog.values import (
     default_of,
     has_special,
     has_variable,
+    is_special,
     missing,
     opened,
     part_at,
@@ -337,8 +338,8 @@ class Form:
         if not (field.fields and has_special(entry)):
             return whole, special
         for part, value in parts_in(field, entry):
-            is_special = isinstance(value, Each | Variable)
-            if is_special and part.inside and isinstance(part.inside[-1], str):
+            is_named = part.inside and isinstance(part.inside[-1], str)
+            if is_named and is_special(value):
                 special[part.name] = value
                 whole = with_part(whole, part.inside, UNSET)
 

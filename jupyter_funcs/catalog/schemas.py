@@ -173,9 +173,10 @@ class Schemas(Once):
     def members(self, schema: Values, most: int) -> Members:
         """Return the parts of an object or of a list of objects, each a schema of its own; none of anything else."""
         whole = self._simplified(schema, schema)
-        is_list = _types(whole) == ["array"] and not {"anyOf", "oneOf"} & whole.keys()
         definitions = definitions_of(schema)
-        item = definitions | only(dict, whole.get("items")) if is_list else None
+        item = None
+        if _types(whole) == ["array"] and not {"anyOf", "oneOf"} & whole.keys():
+            item = definitions | only(dict, whole.get("items"))
         named, required = properties_of(item or schema, partial(referred, root=schema))
         if len(named) > min(most, MOST_PROPERTIES):
             return NO_MEMBERS
@@ -519,17 +520,20 @@ class ReplySchemas(Once):
         elif kind == "object" and len(whole["properties"]) <= _MOST_MEMBERS:
             members, size = self._members(whole["properties"], levels - 1)
 
-        is_decimal = only(str, whole.get("pattern")).startswith(_DECIMAL)
-        is_nullable = None in only(list, whole.get("enum")) or "null" in as_list(
-            whole.get("type")
+        form = only(str, whole.get("format"))
+        if only(str, whole.get("pattern")).startswith(_DECIMAL):
+            form = "decimal"
+        is_nullable = (
+            None in only(list, whole.get("enum"))
+            or "null" in as_list(whole.get("type"))
+            or True in (whole.get("nullable"), whole.get("x-nullable"))
         )
         units = (only(str, whole.get(word)) for word in _UNITS)
         plain: JsonObject = {
             "type": kind,
-            "format": "decimal" if is_decimal else only(str, whole.get("format")),
+            "format": form,
             "enum": options,
-            "nullable": is_nullable
-            or True in (whole.get("nullable"), whole.get("x-nullable")),
+            "nullable": is_nullable,
             "items": items,
             "properties": members,
             "required": [name for name in members if name in whole["required"]],
@@ -654,7 +658,8 @@ def _validator() -> Any:
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    refer = Draft202012Validator.VALIDATORS["$ref"]
+    validators = Draft202012Validator.VALIDATORS
+    refer = validators["$ref"]
 
     def bounded(validator: Any, ref: Any, instance: Any, inside: Any) -> Iterable[Any]:
         if next(_followed.get()) > _MOST_FOLLOWED:
@@ -668,7 +673,7 @@ def _validator() -> Any:
         "patternProperties",
         "unevaluatedProperties",
     )
-    additional = Draft202012Validator.VALIDATORS["additionalProperties"]
+    additional = validators["additionalProperties"]
 
     def plain(
         validator: Any, allowed: Any, instance: Any, inside: Any
@@ -677,7 +682,7 @@ def _validator() -> Any:
             return ()
         return additional(validator, allowed, instance, inside) or ()
 
-    require = Draft202012Validator.VALIDATORS["required"]
+    require = validators["required"]
 
     def needed(validator: Any, names: Any, instance: Any, inside: Any) -> Iterable[Any]:
         properties = only(dict, inside.get("properties"))
@@ -688,14 +693,14 @@ def _validator() -> Any:
         ]
         return require(validator, names, instance, inside) or ()
 
-    # Alternatives of documents often overlap, and a person can't choose between them.
-    ours: JsonObject = {
+    ours = {
+        **dict.fromkeys(skipped),
         "$ref": bounded,
         "additionalProperties": plain,
         "required": needed,
+        # Alternatives of documents often overlap, and a person can't choose between them.
+        "oneOf": validators["anyOf"],
     }
-    ours["oneOf"] = Draft202012Validator.VALIDATORS["anyOf"]
-    ours |= dict.fromkeys(skipped)
     return extend(Draft202012Validator, ours)  # type: ignore[no-untyped-call]  # jsonschema's
 
 

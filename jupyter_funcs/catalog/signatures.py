@@ -56,10 +56,12 @@ def signature(fields: tuple[Field, ...]) -> inspect.Signature:
             annotation |= None
             if field.is_list and default and len(default) == 1:
                 default = default[0]
-        keyword = inspect.Parameter.KEYWORD_ONLY
         parameters.append(
             inspect.Parameter(
-                field.identifier, keyword, default=default, annotation=annotation
+                field.identifier,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=default,
+                annotation=annotation,
             )
         )
 

@@ -182,7 +182,7 @@ def with_part(entry: Any, steps: Sequence[str | int], value: Any) -> Any:
     """Return an object or a list with another part; `UNSET` removes it, and the objects that are empty then."""
     if not steps:
         return value
-    if isinstance(entry, Each | Variable):
+    if is_special(entry):
         what = "several values"
         if isinstance(entry, Variable):
             what = str(entry)
@@ -258,17 +258,22 @@ def required_text(field: Field) -> str:
     return text
 
 
+def is_special(value: Any) -> bool:
+    """Return whether a value is a variable, or several values."""
+    return isinstance(value, Each | Variable)
+
+
 def has_special(entry: Any) -> bool:
-    """Return whether a part of an object or a list is a variable, or several values."""
+    """Return whether a part of an object or a list is special."""
     if isinstance(entry, dict):
         entry = [*entry.values()]
     inner = only(list, entry)
-    return any(isinstance(part, Each | Variable) or has_special(part) for part in inner)
+    return any(is_special(part) or has_special(part) for part in inner)
 
 
 def opened(field: Field, value: Any) -> Any:
     """Return a value whose parts can be set and read, of JSON text or of a record, where its field has parts."""
-    if not field.fields or isinstance(value, Each | Variable):
+    if not field.fields or is_special(value):
         return value
     if isinstance(value, str):
         parsed = _parsed(value.removeprefix(JSON_PREFIX))[0]
@@ -499,9 +504,9 @@ def _refusals(field: Field, values: Sequence[Any]) -> list[str]:
 
 def refuse_table(field: Field, value: Any) -> None:
     """Refuse a whole table where the values of one column are expected."""
-    columns = []
-    if getattr(value, "ndim", 1) > 1:
-        columns = list(getattr(value, "columns", ()))
+    if getattr(value, "ndim", 1) <= 1:
+        return
+    columns = list(getattr(value, "columns", ()))
     if columns:
         alike = [
             column for column in columns if folded(str(column)) == folded(field.name)

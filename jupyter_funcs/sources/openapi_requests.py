@@ -97,19 +97,21 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
     filled: list[tuple[Param, Any]] = []
     for name, value in args.items():
         where = params[name].context
-        if where["in"] == "body":
+        place = where["in"]
+        own_name = where["name"]
+        if place == "body":
             filled.append((params[name], value))
-        elif where["in"] == "query":
+        elif place == "query":
             query += _query(where, value)
-        elif where["in"] == "path":
-            escape = _escape_of(where["name"], context["path"])
-            path[where["name"]] = _joined(where, value, escape)
-        elif where["in"] == "cookie":
+        elif place == "path":
+            escape = _escape_of(own_name, context["path"])
+            path[own_name] = _joined(where, value, escape)
+        elif place == "cookie":
             text = _joined(where, value, partial(escaped, safe=_IN_COOKIES))
-            cookies = [headers.get("Cookie"), f"{where['name']}={text}"]
+            cookies = [headers.get("Cookie"), f"{own_name}={text}"]
             headers["Cookie"] = "; ".join(filter(None, cookies))
         else:
-            headers[where["name"]] = _header(name, _joined(where, value))
+            headers[own_name] = _header(name, _joined(where, value))
 
     url = context["server"] + _filled(context["path"], path)
     url = "?".join(filter(None, [url, "&".join(query)]))
@@ -133,7 +135,9 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
 
 def _escape_of(name: str, path: str) -> Callable[[str], str]:
     """Return what escapes a value of a path; in ``{+name}`` it may have several parts."""
-    return partial(escaped, safe=_IN_PATHS) if f"{{+{name}}}" in path else escaped
+    if f"{{+{name}}}" in path:
+        return partial(escaped, safe=_IN_PATHS)
+    return escaped
 
 
 def at_parameters(errors: Messages, function: Function) -> Messages:

@@ -195,34 +195,34 @@ def _imported(name: str) -> Any:
 
 
 def _parameter(
-    declared: inspect.Parameter, python: Python, words: str, text: str
+    parameter: inspect.Parameter, python: Python, words: str, text: str
 ) -> Parameter:
     """Read a parameter; where it has no annotation, its default and its type in the docstring tell something."""
-    if declared.annotation is not declared.empty:
-        annotation = declared.empty
+    if parameter.annotation is not parameter.empty:
+        annotation = parameter.empty
         with suppress(Exception):  # annotations may be anything, and fail in any way
-            annotation = evaluated(declared, python).annotation
-        return Parameter.of_python(declared.replace(annotation=annotation), text)
+            annotation = evaluated(parameter, python).annotation
+        return Parameter.of_python(parameter.replace(annotation=annotation), text)
 
     if words.startswith("{") and (options := read_options(words)):
-        if declared.default in options:
-            words += f", default {declared.default!r}"
+        if parameter.default in options:
+            words += f", default {parameter.default!r}"
         adapter = TypeAdapter[Any](
             Annotated[Any, BeforeValidator(partial(_meant, options))]
         )
         return replace(
-            Parameter.of_python(declared, f"{words}. {text}"),
+            Parameter.of_python(parameter, f"{words}. {text}"),
             structure=None,
             adapter=adapter,
         )
 
-    if words in {"bool", "boolean"} and isinstance(declared.default, bool):
-        declared = declared.replace(annotation=bool)
-    elif isinstance(declared.default, bool):  # alone, it may also be that of a level
+    if words in {"bool", "boolean"} and isinstance(parameter.default, bool):
+        parameter = parameter.replace(annotation=bool)
+    elif isinstance(parameter.default, bool):  # alone, it may also be that of a level
         either = Annotated[bool | Any, Field(union_mode="left_to_right")]
-        declared = declared.replace(annotation=either)
+        parameter = parameter.replace(annotation=either)
 
-    return Parameter.of_python(declared, ". ".join(filter(None, [words, text])))
+    return Parameter.of_python(parameter, ". ".join(filter(None, [words, text])))
 
 
 def _meant(options: tuple[str, ...], text: Any) -> Any:
