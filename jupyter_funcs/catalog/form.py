@@ -285,7 +285,8 @@ class Form:
         if errors:
             raise ArgumentError(errors=errors)
         for steps in sorted(names, key=len):
-            self[names[steps]] = values[names[steps]]
+            name = names[steps]
+            self[name] = values[name]
 
     @staticmethod
     def _agree(whole: Any, steps: Sequence[str | int], part: Any, field: Field) -> bool:
@@ -634,7 +635,6 @@ def with_json(form: Form, values: Values) -> JsonObject:
         if isinstance(value, JsonList):
             with suppress(ArgumentError):  # an unknown name, which the function refuses
                 field = form.field(name)
-                typed[name] = value
                 if Kind.JSON in {field.kind, field.item}:
                     typed[name] = value.typed
 

@@ -152,21 +152,16 @@ class OpenApiSource:
             return ProtocolError("there was no time left to ask for it")
         try:
             terms = terms._replace(max_bytes=min(left, MAX_FILE), counts=False)
-            return (
-                await self._transport.request(request._replace(url=url), terms)
-            ).without_token()
+            reply = await self._transport.request(request._replace(url=url), terms)
+            return reply.without_token()
         except FuncsError as error:
             return error
 
     async def run(
         self, function: Function, args: Args, terms: Terms, progress: Progress
     ) -> Reply:
-        return await self._sent(
-            function,
-            request_of(function, args, self._transport.connection),
-            terms,
-            progress,
-        )
+        request = request_of(function, args, self._transport.connection)
+        return await self._sent(function, request, terms, progress)
 
     async def follow(
         self,
