@@ -130,10 +130,8 @@ def stub(session: Session) -> str:
     ]
     # A name that the session uses itself ends in an underscore, as at run time.
     pairs = zip(session.attributes, functions, strict=True)
-    parts += [f"    {name}: _{function.slug}\n" for name, function in pairs] or [
-        "    ...\n"
-    ]
-    return "".join([*parts, _TAIL])
+    attributes = [f"    {name}: _{function.slug}\n" for name, function in pairs]
+    return "".join([*parts, *(attributes or ["    ...\n"]), _TAIL])
 
 
 def _class(function: RemoteFunction) -> str:

@@ -275,9 +275,8 @@ class OAuth(CachedToken):
 
     def _discovered(self) -> JsonObject:
         """Return the flows that a provider describes, in the standard way for OpenID Connect."""
-        issuer = self._about.get("issuer") or self._scheme.get(
-            "discovery", ""
-        ).removesuffix(_WELL_KNOWN)
+        address = self._scheme.get("discovery", "")
+        issuer = self._about.get("issuer") or address.removesuffix(_WELL_KNOWN)
         if not issuer:
             return {}
         url = self._checked(issuer.rstrip("/") + _WELL_KNOWN)

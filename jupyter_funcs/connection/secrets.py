@@ -238,9 +238,9 @@ def _parts(secrets: tuple[str, ...]) -> frozenset[str]:
         forms |= {secret, quote_plus(data)}
         # Where it begins in three bytes decides its letters.
         for shift in range(3 if len(secret) >= _MIN_PART else 0):
-            coded = base64.b64encode(bytes(shift) + data).decode()[
-                (shift * 8 + 5) // 6 : (shift + len(data)) * 8 // 6
-            ]
+            first = (shift * 8 + 5) // 6
+            end = (shift + len(data)) * 8 // 6
+            coded = base64.b64encode(bytes(shift) + data).decode()[first:end]
             forms |= {coded, coded.translate(_URL_SAFE)}
 
     return frozenset(

@@ -38,9 +38,8 @@ class Favourites:
 
     def add_recent(self, name: str) -> None:
         """Put a function first among the recent ones."""
-        self.recent = [name, *(other for other in self.recent if other != name)][
-            :_MOST_RECENT
-        ]
+        others = [other for other in self.recent if other != name]
+        self.recent = [name, *others][:_MOST_RECENT]
 
     def mark(self, name: str, *, is_favourite: bool) -> None:
         """Add a function to the favourites, or remove it."""

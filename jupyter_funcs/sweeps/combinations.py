@@ -237,9 +237,8 @@ def _converter(form: Form, errors: Texts) -> Callable[[str, Any], Any]:
                 hints=len(errors.get(name, ())) < 3,
             )
         except ValueError as error:
-            errors.setdefault(name, {})[
-                f"{field.identifier} {str(error).removesuffix(SWEEPS)}"
-            ] = None
+            text = f"{field.identifier} {str(error).removesuffix(SWEEPS)}"
+            errors.setdefault(name, {})[text] = None
 
         return UNSET
 

@@ -91,10 +91,9 @@ class Logins:
             self._waiting = +self._waiting  # drops networks without logins
 
         # Just issued here.
-        expires = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))[
-            "exp"
-        ]
-        return {"token": token, "expires": utc_text(expires).replace("+00:00", "Z")}
+        claims = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))
+        expires = utc_text(claims["exp"]).replace("+00:00", "Z")
+        return {"token": token, "expires": expires}
 
     def _refuse(self, windows: _Windows) -> None:
         for window, key in windows:
