@@ -418,7 +418,8 @@ def _charts(frames: list[pd.DataFrame], runs: list[Run], compared: Json) -> Json
     before, times, values = _drawn_twice(both, wish, rows)
     if times and any(choice["name"] == "points" for choice in before["choices"]):
         charts["chart"] = _two_lines(before, times, values, compared)
-        if both.calendars_differ(wish):
+        # One side alone says so if it has several companies.
+        if CALENDARS_DIFFER not in before["notes"] and both.calendars_differ(wish):
             charts["chart"]["notes"] = [*before["notes"], CALENDARS_DIFFER]
 
     before, places, values = _drawn_twice(both, ChartWish(kind="bar", colour=""), rows)

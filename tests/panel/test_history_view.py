@@ -464,7 +464,9 @@ def test_totals_and_lines_are_of_the_same_steps_and_measures(
     assert (shown["totals"], shown["chart"]) == (None, None)
 
 
-def test_fiscal_quarters_of_two_companies_are_compared_as_lines() -> None:
+def test_fiscal_quarters_of_two_companies_are_compared_as_lines(
+    funcs: Any, view: HistoryView
+) -> None:
     """Their days are said to differ; a flag is no category, and bars of the same quarters would say nothing new."""
     demo = jf.connect()
     frames = [
@@ -477,7 +479,14 @@ def test_fiscal_quarters_of_two_companies_are_compared_as_lines() -> None:
         "Fiscal quarters of companies end on different days."
     ]
     assert shown["totals"] is None
-    del frames
+    both = pd.concat(
+        [
+            frame.assign(Symbol=symbol)
+            for frame, symbol in zip(frames, "NB", strict=True)
+        ]
+    )
+    twice = view.compare(*pair(funcs, both, both.iloc[1:]))
+    assert twice["chart"]["notes"].count(shown["chart"]["notes"][0]) == 1
 
 
 def test_a_run_without_a_result_is_said_to_have_none(
