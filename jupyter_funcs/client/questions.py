@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from concurrent import futures
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +11,7 @@ from jupyter_funcs.catalog.fields import Field, read_fields
 from jupyter_funcs.catalog.form import Form
 from jupyter_funcs.catalog.listing import Encoding, Function, Param
 from jupyter_funcs.client import notebook
+from jupyter_funcs.core import background
 from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.line import Entered
 from jupyter_funcs.core.text import inert, listed
@@ -65,8 +65,8 @@ def can_ask() -> bool:
 
 def answer_while(job: Job) -> None:
     """Wait for the end of a run, and answer what it asks the user meanwhile."""
-    while not job.future.done():
-        futures.wait([job.future], _POLL)
+    end = background.end_of(job.future)
+    while not end.acquire(timeout=_POLL):
         question = job.progress.question
         if question is not None and not question.answer.done():
             question.answer.set_result(_answers(question))
@@ -84,10 +84,7 @@ def _answers(question: Question) -> dict[str, Any] | None:
         if question.link:
             action = f"Open {inert(question.link)} and continue"
         reply = input(f"{action}? [Y/n] ")
-    except (
-        EOFError,
-        RuntimeError,
-    ):
+    except (EOFError, RuntimeError):
         # ipykernel's StdinNotImplementedError is one: nobody can answer.
         return None
 

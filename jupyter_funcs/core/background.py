@@ -13,7 +13,6 @@ import os
 import sys
 import threading
 import time
-from concurrent import futures
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import copy_context
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _THREAD = "jupyter_funcs"
-# Seconds between two looks at a future. On Windows an interrupt doesn't reach a thread that waits for a lock.
+# Seconds between two looks at a lock. On Windows an interrupt doesn't reach a thread that waits for a lock.
 _POLL = 0.2 if sys.platform == "win32" else math.inf
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
@@ -198,25 +197,37 @@ def wait(
     future: Future[T], timeout: float | None = None, *, is_shared: bool = False
 ) -> T:
     """Wait for a future of the loop from another thread; an interrupt cancels it, unless others may wait too."""
-    if not future.done() and timeout != 0:
-        forbid_on_loop()
-    until = math.inf
-    if timeout is not None:
-        until = time.monotonic() + timeout
     try:
-        while not future.done() and (left := until - time.monotonic()) > 0:
-            try:
-                futures.wait([future], min(_POLL, left, threading.TIMEOUT_MAX))
-            except RuntimeError as error:
-                # Python turns an interrupt at one moment of this wait into "release unlocked lock".
-                if isinstance(error.__context__, KeyboardInterrupt):
-                    raise error.__context__ from None
-                raise
-        return future.result(0)
+        if timeout == 0 or (_is_on_loop() and future.done()):
+            return future.result(0)
+        forbid_on_loop()
+        until = math.inf
+        if timeout is not None:
+            until = time.monotonic() + timeout
+        end = end_of(future)
+        while (left := until - time.monotonic()) > 0:
+            if end.acquire(timeout=min(_POLL, left, threading.TIMEOUT_MAX)):
+                return future.result(0)
     except KeyboardInterrupt:
         if not is_shared:
             future.cancel()
         raise
+
+    raise TimeoutError
+
+
+def end_of(future: Future[Any]) -> threading.Lock:
+    """
+    Return a lock that is released when a future ends.
+
+    An interrupt within a method of a future can leave the future's own lock held for ever, and the loop would wait for
+    it. So the loop asks the future, and the main thread waits for a lock that nobody else takes.
+    """
+    end = threading.Lock()
+    end.acquire()
+    tell = background_loop().call_soon_threadsafe
+    tell(future.add_done_callback, lambda _: end.release())
+    return end
 
 
 def in_thread(work: Callable[[], T], name: str) -> Future[T]:
@@ -236,9 +247,13 @@ def in_thread(work: Callable[[], T], name: str) -> Future[T]:
     return done
 
 
+def _is_on_loop() -> bool:
+    return threading.current_thread().name == _THREAD
+
+
 def forbid_on_loop() -> None:
     """Raise a RuntimeError on the loop's own thread, where waiting for the loop would never end."""
-    if threading.current_thread().name == _THREAD:
+    if _is_on_loop():
         raise RuntimeError(
             "A callback of a run can't wait for a run. Await the Job instead."
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent import futures
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,8 @@ from jupyter_funcs.core.warn import collect_warnings
 from jupyter_funcs.magic.masking import mask
 
 if TYPE_CHECKING:
+    from concurrent import futures
+
     from IPython.core.interactiveshell import InteractiveShell
 
     from jupyter_funcs.api import Session
@@ -63,7 +64,7 @@ class Sessions:
         """Return what `connected` does; the first Tab connects in the background, and waits a moment."""
         if not profile and self._session is None and self._early is None:
             self._early = background.start(asyncio.to_thread(_connect_early))
-            futures.wait([self._early], _TAB_SECONDS)
+            background.end_of(self._early).acquire(timeout=_TAB_SECONDS)
         return self.connected(profile)
 
     def _connected_early(self) -> Session | None:

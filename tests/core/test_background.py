@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 import threading
 import weakref
+from concurrent.futures import Future
+from typing import Any
 
 from jupyter_funcs.core import background
 
@@ -30,3 +33,57 @@ def test_a_coroutine_to_which_nobody_refers_runs_to_its_end() -> None:
     assert answer is not None
     background.background_loop().call_soon_threadsafe(answer.set_result, None)
     assert ended.wait(60)
+
+
+class Interrupt:
+    """A trace that raises a KeyboardInterrupt at one of the moments at which Python may, in a wait."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+        self.moment = 0
+        self.where = ""
+
+    def __call__(self, frame: Any, event: str, _: object) -> Any:
+        # A lock that is not written in Python is taken and protected at once.
+        if frame.f_code.co_name == "background_loop":
+            return None
+        if event in {"call", "line", "return"}:
+            self.moment += 1
+            if self.moment == self.at:
+                self.where = f"{frame.f_code.co_name}, {event}"
+                raise KeyboardInterrupt
+        return self
+
+
+def test_an_interrupt_at_any_moment_of_a_wait_leaves_the_loop_free() -> None:
+    """It cancels the future, and holds no lock of it for which the loop would wait for ever."""
+    before = sys.gettrace()
+    background.background_loop()
+    held = []
+    missed = []
+    for at in range(1, 1000):
+        future: Future[int] = Future()
+        interrupt = Interrupt(at)
+        sys.settrace(interrupt)
+        try:
+            background.wait(future, 0.001)
+        except KeyboardInterrupt:
+            if not future.cancelled():
+                missed.append(interrupt.where)
+        except TimeoutError:
+            break
+        finally:
+            sys.settrace(before)
+
+        loop = threading.Thread(target=repr, args=(future,), daemon=True)
+        loop.start()
+        loop.join(5)
+        if loop.is_alive():
+            held.append(interrupt.where)
+
+    assert 20 < at < 999
+    assert held == []
+    # Before its first step and after its last one, nothing is waited for.
+    assert missed == ["wait, call", "wait, line", *missed[2:]]
+    assert {"wait, line", "wait, return"} >= {*missed[2:]}
+    assert len(missed) <= 5

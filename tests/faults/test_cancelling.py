@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import gc
 import json
@@ -421,21 +420,3 @@ def run_cell(manager: KernelManager, program: str) -> str:
     client.execute_interactive(program, timeout=60, output_hook=note)
     client.stop_channels()
     return "".join(shown)
-
-
-def test_an_interrupt_that_python_reports_as_a_lock_is_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Between two steps of a condition's wait, an interrupt becomes a RuntimeError (seen once in 10,000 interrupts)."""
-
-    def interrupted(*_: object) -> None:
-        try:
-            raise KeyboardInterrupt
-        finally:
-            threading.Lock().release()
-
-    monkeypatch.setattr(background.futures, "wait", interrupted)
-    future = background.start(asyncio.sleep(60))
-    with pytest.raises(KeyboardInterrupt):
-        background.wait(future)
-    assert future.cancelled()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import threading
-from concurrent import futures
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import jupyter_funcs as jf
+from jupyter_funcs.core import background
 from jupyter_funcs.magic import extension, sessions
 from tests.conftest import wait_until
 from tests.faults.canary import CANARY
@@ -19,6 +19,7 @@ from tests.magic.test_completion import tab
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from concurrent import futures
 
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -63,19 +64,23 @@ def test_only_the_first_tab_waits(
 ) -> None:
     """While the service is slow, the first Tab waits a moment and all offer nothing; later they offer the names."""
     go, waited = threading.Event(), []
-    wait = futures.wait
+    end_of = background.end_of
 
-    def note(what: list[futures.Future[Any]], timeout: float) -> Any:
-        if threading.current_thread() is threading.main_thread():
-            waited.append(timeout)
-        return wait(what, timeout)
+    class Noted:
+        def __init__(self, future: futures.Future[Any]) -> None:
+            self._end = end_of(future)
+
+        def acquire(self, *, timeout: float) -> bool:
+            if threading.current_thread() is threading.main_thread():
+                waited.append(timeout)
+            return self._end.acquire(timeout=timeout)
 
     def slowly(connection: Connection) -> None:
         go.wait(60)
         healthy(connection)
 
     monkeypatch.setattr(sessions, "_TAB_SECONDS", 0.1)
-    monkeypatch.setattr(sessions.futures, "wait", note)
+    monkeypatch.setattr(background, "end_of", Noted)
     server.tell(slowly)
     for _ in range(6):
         assert not offered(shell)
