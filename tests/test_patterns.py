@@ -487,7 +487,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "core.text._MARKS[9][0]": ["\n", ("\n", " "), "\n "],
     "sources.openapi._NOT_WORD": ["{", "a"],
     "sources.openapi_files._DATA": ["x-", "example"],
-    "sources.openapi_requests.PLACE": ["{", "{a", "{+"],
+    "sources.openapi_requests.PATH_VARIABLE": ["{", "{a", "{+"],
     "sources.openapi_requests.JSON_BODY": [("application/", "a+"), ("text/json;", " ")],
     "sources.openapi_requests.MEDIA_TYPE": ["a", ("a/", "a"), ("a/b", " ")],
     "sources.openapi_requests.TEXT_BODY": ["+", ("a/", "+xml"), ("a/", "xm")],

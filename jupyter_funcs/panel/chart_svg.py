@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.panel.requests import Json
 
-    Points = list[tuple[float, float, float]]  # places, values and bases
+    Vertices = list[tuple[float, float, float]]  # places, values and bases
     Place = Callable[[float, float], str]
 
 LONGEST_TEXT = 400  # characters of a line in a saved notebook
@@ -224,7 +224,7 @@ def _marks(axis: Json, most: float) -> list[tuple[float, str]]:
     return [(xs[at], axis["labels"][at]) for at in places]
 
 
-def _points(line: Json, xs: Sequence[float], floor: float) -> Points:
+def _points(line: Json, xs: Sequence[float], floor: float) -> Vertices:
     """Return the places, values and bases of a line's points, of many every so many."""
     bases = line.get("base") or [floor] * len(line["values"])
     points = zip(line.get("xs") or xs, line["values"], bases, strict=False)
@@ -232,7 +232,7 @@ def _points(line: Json, xs: Sequence[float], floor: float) -> Points:
     return present[:: -(-len(xs) // _MOST_POINTS)]
 
 
-def _line(points: Points, place: Place, colour: str, wide: float) -> str:
+def _line(points: Vertices, place: Place, colour: str, wide: float) -> str:
     stroke = f'stroke="{colour}" stroke-width="1.75"' if colour else _GREY
     path = "L".join(place(x, y) for x, y, _ in points)
     # A line of a point or two is hardly seen without them.
@@ -240,7 +240,7 @@ def _line(points: Points, place: Place, colour: str, wide: float) -> str:
     return f'<path d="M{path}" fill="none" {stroke}/>{dots}'
 
 
-def _dots(points: Points, place: Place, colour: str, _: float) -> str:
+def _dots(points: Vertices, place: Place, colour: str, _: float) -> str:
     circles = []
     for x, y, _ in points:
         left, top = place(x, y).split()
@@ -248,7 +248,7 @@ def _dots(points: Points, place: Place, colour: str, _: float) -> str:
     return f'<g fill="{colour or _QUIET}" fill-opacity=".7">{"".join(circles)}</g>'
 
 
-def _area(points: Points, place: Place, colour: str, _: float) -> str:
+def _area(points: Vertices, place: Place, colour: str, _: float) -> str:
     """Fill what is between a line and its base."""
     over = [place(x, y) for x, y, _ in points]
     under = [place(x, base) for x, _, base in reversed(points)]
@@ -256,7 +256,7 @@ def _area(points: Points, place: Place, colour: str, _: float) -> str:
     return f'<path d="M{path}Z" fill="{colour or _QUIET}" fill-opacity=".3"/>{_line(points, place, colour, 0)}'
 
 
-def _bins(points: Points, place: Place, colour: str, wide: float) -> str:
+def _bins(points: Vertices, place: Place, colour: str, wide: float) -> str:
     bins = [
         "L".join(
             [place(x, base), place(x, y), place(x + wide, y), place(x + wide, base)]
@@ -266,7 +266,7 @@ def _bins(points: Points, place: Place, colour: str, wide: float) -> str:
     return f'<path d="M{"ZM".join(bins)}Z" fill="{colour}" fill-opacity=".7"/>'
 
 
-_DRAWN: dict[str, Callable[[Points, Place, str, float], str]] = {
+_DRAWN: dict[str, Callable[[Vertices, Place, str, float], str]] = {
     "line": _line,
     "area": _area,
     "stack": _area,

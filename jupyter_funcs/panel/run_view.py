@@ -91,7 +91,7 @@ _DEVICES = {
 }
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class ResultView:
     """A finished run, as the panel shows it. Methods may be called from any thread, and return plain JSON."""
 
@@ -389,17 +389,17 @@ def result_of(
     # The last note of a sweep repeats how many runs failed.
     notes = [*map(_shown, job.notes[: -1 if partial else None])]
     return ResultView(
-        function,
-        job.args,
-        frame,
-        job.progress.reply,
-        started,
-        variable,
-        summary,
-        recipe,
-        partial,
-        notes,
-        sweep,
+        function=function,
+        args=job.args,
+        frame=frame,
+        reply=job.progress.reply,
+        started=started,
+        variable=variable,
+        summary=summary,
+        recipe=recipe,
+        partial=partial,
+        warnings=notes,
+        sweep=sweep,
     )
 
 

@@ -571,14 +571,14 @@ class PanelState:
         frame = frame_of_run(run)
         make = partial(
             run_view.ResultView,
-            visit.function,
-            run.args,
-            frame,
-            None,
-            run.started,
-            run.variable,
-            f"{shape_text(frame)} · run {run.label}",
-            self.runs.recipe(),
+            function=visit.function,
+            args=run.args,
+            frame=frame,
+            reply=None,
+            started=run.started,
+            variable=run.variable,
+            summary=f"{shape_text(frame)} · run {run.label}",
+            recipe=self.runs.recipe(),
         )
         await self.runs.show(visit, make)
 

@@ -52,7 +52,7 @@ from jupyter_funcs.sources.openapi_requests import (
     JSON_BODY,
     MEDIA_TYPE,
     MULTIPART,
-    PLACE,
+    PATH_VARIABLE,
     TEXT_BODY,
     Place,
     Upload,
@@ -451,7 +451,7 @@ class _Document(Once):
             for param in function.params
             if param.context["in"] == "path"
         }
-        for name in dict.fromkeys(PLACE.findall(path)):
+        for name in dict.fromkeys(PATH_VARIABLE.findall(path)):
             if name.strip() and name not in described:
                 param = self._param(
                     {"in": "path", "name": name, **_style({}, "simple")},

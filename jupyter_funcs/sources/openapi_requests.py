@@ -53,7 +53,7 @@ TEXT_BODY = re.compile(
 )
 _PIECE = 2**18  # bytes of a file that are read at once
 # With a plus, as in RFC 6570, its value may be several steps of the path.
-PLACE = re.compile(r"\{\+?([^{}]*)\}")
+PATH_VARIABLE = re.compile(r"\{\+?([^{}]*)\}")
 _IN_COOKIES = "!#$&'()*+/:<=>?@[]^`{|}"  # a server may not decode the value of a cookie
 _IN_PATHS = "/:@!$&'()*+,;="
 _OF_BODY = {"Content-Type", "Content-Length"}
@@ -422,7 +422,7 @@ async def pause_before(reply: Reply, number: int, until: float) -> None:
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
     """Return a path with its values, none of which may change where the path leads."""
-    parts = PLACE.split(template)  # every second one is a name
+    parts = PATH_VARIABLE.split(template)  # every second one is a name
     names = parts[1::2]
     parts[::2] = [escaped(part, f"{_IN_PATHS}%") for part in parts[::2]]
     parts[1::2] = [values.get(name, "") for name in names]

@@ -32,7 +32,7 @@ from jupyter_funcs.connection.profiles import NO_TOKEN, Connection
 from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.json_decoding import gc_paused, only
 from jupyter_funcs.sources import openapi, openapi_files
-from jupyter_funcs.sources.openapi_requests import PLACE
+from jupyter_funcs.sources.openapi_requests import PATH_VARIABLE
 from jupyter_funcs.sources.openapi_schemas import UnusableError
 
 if TYPE_CHECKING:
@@ -107,7 +107,9 @@ def connected(path: Path, root: Any) -> Connection:
             }
             url = str(only(dict, server).get("url"))
             urls.append(
-                PLACE.sub(lambda match, values=values: values.get(match[1], ""), url)
+                PATH_VARIABLE.sub(
+                    lambda match, values=values: values.get(match[1], ""), url
+                )
             )  # type: ignore[misc]
     url = next((url for url in urls if url.startswith("http")), "https://api.example")
     return Connection(
