@@ -61,6 +61,16 @@ test("a key that comes as soon as a chart is drawn is not lost", async () => {
   await close();
 });
 
+test("a choice that changes nothing leaves the cursor where it is", async () => {
+  const { $, asked, choose, key, close } = await open();
+  await key("Home");
+  const { textContent } = $("tooltip");
+  await choose("chart-show", "value");
+  assert.deepEqual(asked().at(-1).wish, { show: "value" });
+  assert.equal($("tooltip").textContent, textContent);
+  await close();
+});
+
 test("a choice is asked of the kernel, and stays while another tab is shown", async () => {
   const { $, asked, choose, model, close } = await open();
   await choose("chart-show", "growth");

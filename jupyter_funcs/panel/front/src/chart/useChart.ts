@@ -37,6 +37,12 @@ function sourceOf(steps: P.Step[], query: P.TableQuery) {
     : { steps, of: query };
 }
 
+/** All of a chart but the number of its request. */
+const said = (view?: P.ChartView) => JSON.stringify({ ...view, re: 0 });
+/** The chart before if it is the same: it isn't drawn again, and its cursor stays. */
+const asBefore = (before: P.ChartView | undefined, now: P.ChartView) =>
+  before && said(before) === said(now) ? before : now;
+
 /** Ask for the points of a chart: those of all of the time, and those of a zoom in time. */
 export function useChart(result: P.ResultView, { wish, zoom, of }: Chosen) {
   const { ask, seen, query, live } = usePanel();
@@ -62,7 +68,11 @@ export function useChart(result: P.ResultView, { wish, zoom, of }: Chosen) {
     Promise.all([whole, isTimeZoom ? drawn(zoom) : whole]).then(
       ([all, view]) => {
         if (!current) return;
-        setShown({ key, whole: all, view });
+        setShown((before) => ({
+          key,
+          whole: asBefore(before?.whole, all),
+          view: asBefore(before?.view, view),
+        }));
         setTrouble("");
       },
       (error) => current && setTrouble(error.message),
