@@ -395,9 +395,7 @@ class Planner:
         splits = [column for column in lines if column not in {colour, x}]
         split = _chosen(splits, wish.split)
         if splits:
-            plan.offer(
-                "split", "Panels for", _name(split), {"": "None"} | _names(splits)
-            )
+            plan.offer("split", "Split by", _name(split), {"": "None"} | _names(splits))
 
         axes = {"bar": colour, "histogram": None}
         most = _MOST_LINES if wish.all else _USUAL_LINES
@@ -557,26 +555,14 @@ class Planner:
         return replace(plan, times=times, step=step, base=base, year=year)
 
     def calendars_differ(self, x: ChartColumn | None, rows: Any) -> bool:
-        """Return whether quarters of the same name start or end on different days; `rows` are those drawn."""
-        if (
-            not x
-            or x.role is not Role.PERIOD
-            or "Q" not in str(x.data.cat.categories[0]).upper()
-        ):
+        """Return whether quarters of the same name differ; `rows` are those drawn."""
+        if not x or x.role is not Role.PERIOD:
             return False
-
-        whole = x.data
+        periods = x.data
         if self._to_date:
-            whole = whole.mask(self._to_date.data == "True")
-        dates = [
-            column.data
-            for column in self._of(Role.TIME)
-            if {"start", "end"} & {*words(column.name)}
-        ]
-        return any(
-            days.iloc[rows].groupby(whole.iloc[rows], observed=True).nunique().max() > 1
-            for days in dates
-        )
+            periods = periods.mask(self._to_date.data == "True")
+        dates = [column.data.iloc[rows] for column in self._of(Role.TIME)]
+        return calendars_differ(periods.iloc[rows], dates)
 
     def _largest_first(self, colour: ChartColumn) -> list[str]:
         """Return the categories of a column, largest first: by the first measure that adds up, or else by rows."""
@@ -584,6 +570,16 @@ class Planner:
         by = next(adding, self._ones)
         sums = by.data.abs().groupby(colour.filled, observed=True).sum()
         return list(sums.sort_values(ascending=False, kind="stable").index)
+
+
+def calendars_differ(periods: pd.Series[Any], dates: Iterable[pd.Series[Any]]) -> bool:
+    """Return whether fiscal quarters of the same name start or end on different days."""
+    if "Q" not in str(next(iter(periods.dropna()), "")).upper():
+        return False
+    ends = [days for days in dates if {"start", "end"} & {*words(str(days.name))}]
+    return any(
+        days.groupby(periods, observed=True).nunique().max() > 1 for days in ends
+    )
 
 
 def _possible(plan: Plan, kind: str, kinds: Sequence[str]) -> str:

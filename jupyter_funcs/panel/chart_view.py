@@ -229,7 +229,7 @@ class Points:
                 self.hidden = hidden
             elif hidden:
                 self.notes.append(
-                    f"The {len(shown)} largest of {len(names):,} have a panel."
+                    f"The {len(shown)} largest of {len(names):,} have a chart."
                 )
 
         return data

@@ -219,6 +219,9 @@ class Pivoted(NamedTuple):
     chosen: Json
     read: Collection[str] = ()  # the columns that the steps need
 
+    def note(self, text: str) -> None:
+        self.chosen["note"] = f"{self.chosen['note']} {text}".strip()
+
     @property
     def melted(self) -> list[Operation]:
         """What makes a row of each value, for the chart."""

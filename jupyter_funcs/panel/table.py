@@ -17,7 +17,8 @@ from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.frames.export import tabbed
 from jupyter_funcs.frames.roles import FRAME, flat, flattening, is_to_date
-from jupyter_funcs.panel.chart_view import Chart, Points
+from jupyter_funcs.panel.chart_plan import calendars_differ
+from jupyter_funcs.panel.chart_view import CALENDARS_DIFFER, Chart, Points
 from jupyter_funcs.panel.derived import Expression, pivot
 from jupyter_funcs.panel.json_view import JsonTree
 from jupyter_funcs.panel.requests import (
@@ -207,6 +208,8 @@ class TableView:
         rows = self.positions(query)
         if rows is not None:
             frame = frame.iloc[rows]
+        if self._calendars_differ(pivoted, frame):
+            pivoted.note(CALENDARS_DIFFER)
         frame = applied(frame, pivoted.steps).rename_axis(columns=None)
 
         def source(variable: str) -> Code:
@@ -224,11 +227,26 @@ class TableView:
             _, total = self._window(query, 0, 0)
             is_key = name in {*pivoted.rows, pivoted.across}
             if not is_key and rows is not None and 0 < len(rows) < total:
-                note = f"{pivoted.chosen['note']} {name} rows are left out."
-                pivoted.chosen["note"] = note.strip()
+                pivoted.note(f"{name} rows are left out.")
                 return whole
 
         return query
+
+    def _calendars_differ(self, pivoted: Pivoted, rows: pd.DataFrame) -> bool:
+        """Return whether rows of different days are brought together by the name of their quarter."""
+        columns = self._by_name()
+        keys = {*pivoted.rows, pivoted.across} & columns.keys()
+        labels = [columns[name] for name in keys if columns[name].names_periods]
+        if not labels:
+            return False
+        dates = [
+            column.data.loc[rows.index]
+            for column in columns.values()
+            if column.type == "date"
+        ]
+        return any(
+            calendars_differ(label.data.loc[rows.index], dates) for label in labels
+        )
 
     def _by_name(self) -> dict[str, TableColumn]:
         return {

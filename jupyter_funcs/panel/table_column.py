@@ -159,8 +159,12 @@ class TableColumn:
     @property
     def is_time(self) -> bool:
         """Whether it has dates, or names periods."""
+        return self.names_periods or self.type == "date"
+
+    @property
+    def names_periods(self) -> bool:
         if self.kind != "text" or not order_of_periods(self.data.dropna().head(1)):
-            return self.type == "date"
+            return False
         return bool(order_of_periods(self.factorized()[1]))
 
     @property

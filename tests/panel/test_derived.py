@@ -10,6 +10,7 @@ import pytest
 
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.frames.roles import read
+from jupyter_funcs.panel.chart_view import CALENDARS_DIFFER
 from jupyter_funcs.panel.requests import Computed, OneOf, Pivot, Range, Sort, TableQuery
 from jupyter_funcs.panel.table import TableView
 from tests.panel.test_table import run
@@ -207,6 +208,35 @@ def test_a_period_and_its_part_are_not_counted_twice() -> None:
     only = TableQuery(filters=[OneOf(1, ["True"])])
     rows = table.made([Pivot(["Symbol"], "", of=only)]).shape()["table"]["page"]["rows"]
     assert rows == [["A", "3"]]
+
+
+@pytest.mark.parametrize(
+    ("end", "filters", "is_said"),
+    [
+        ("2024-04-30", [], True),
+        ("2024-03-31", [], False),
+        ("2024-04-30", [OneOf(0, ["A"])], False),
+    ],
+)
+def test_quarters_of_one_name_that_are_of_other_days_are_said_to_be(
+    end: str, filters: list[OneOf], is_said: bool
+) -> None:
+    """If the pivot brings companies together by that name, among the rows that it has."""
+    frame = pd.DataFrame(
+        {
+            "Symbol": ["A", "B"],
+            "PeriodLabel": ["FQ1 2024", "FQ1 2024"],
+            "PeriodEndDate": pd.to_datetime(["2024-03-31", end]),
+            "Spend": [7, 3],
+        }
+    )
+
+    def note(rows: str) -> str:
+        wish = Pivot([rows], "", "Spend", of=TableQuery(filters=[*filters]))
+        return str(TableView(frame).made([wish]).shape()["pivot"]["note"])
+
+    assert (CALENDARS_DIFFER in note("PeriodLabel")) is is_said
+    assert CALENDARS_DIFFER not in note("Symbol")
 
 
 @pytest.mark.parametrize(
