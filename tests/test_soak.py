@@ -20,7 +20,7 @@ from tests.conftest import PANEL, SYMBOL, wait_until
 if TYPE_CHECKING:
     from jupyter_funcs.api import Session
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.soak]
 
 DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
 

@@ -550,11 +550,8 @@ BOMBS: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [pytest.param(False, marks=pytest.mark.slow), True],
-    ids=["document", "lines"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("lines", [False, True], ids=["document", "lines"])
 def test_a_small_reply_that_describes_a_huge_table_is_refused_before_it_takes_memory(
     lines: bool,
 ) -> None:

@@ -444,10 +444,9 @@ writer.close()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.fault(154)
-@pytest.mark.parametrize(
-    "options", [pytest.param({"repair": True}, marks=pytest.mark.slow), {}]
-)
+@pytest.mark.parametrize("options", [{"repair": True}, {}])
 @pytest.mark.skipif(sys.platform == "win32", reason="kills as POSIX does")
 def test_what_a_killed_process_has_left_is_removed_at_the_next_start(
     tmp_path: Path, options: dict[str, bool]

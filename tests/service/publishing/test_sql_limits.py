@@ -171,14 +171,9 @@ STUBBORN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.fault(148)
-@pytest.mark.parametrize(
-    "value",
-    [
-        *(pytest.param(sql, marks=pytest.mark.slow) for sql in STUBBORN[:-1]),
-        STUBBORN[-1],
-    ],
-)
+@pytest.mark.parametrize("value", STUBBORN)
 def test_a_query_that_ignores_interrupts_ends_with_its_run(
     serve: Callable[..., Wire], value: str
 ) -> None:

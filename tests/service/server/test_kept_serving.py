@@ -157,6 +157,7 @@ def test_runs_that_wait_are_started_by_the_next_service(service: Restarted) -> N
     assert set(_starts(service, "Change")) == {1}
 
 
+@pytest.mark.soak
 def test_no_kept_result_is_lost_when_the_service_is_killed_again_and_again(
     service: Restarted,
 ) -> None:
