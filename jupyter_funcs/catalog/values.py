@@ -1067,7 +1067,7 @@ def _is_missing(value: Any) -> bool:
     # NaT is a datetime, NaN a number, and neither equals itself; pd.NA raises when compared.
     if type(value).__name__ == "NAType":
         return True
-    return not isinstance(value, str) and bool(value != value)  # noqa: PLR0124
+    return not isinstance(value, str) and bool(value != value)  # noqa: PLR0124  # only NaN and NaT
 
 
 def _is_midnight(value: dt.datetime) -> bool:
