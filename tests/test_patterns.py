@@ -387,9 +387,11 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
         ("<>;", " rel"),
         ("<>; rel=", "a"),
     ],
+    "frames.pages._MORE": ["more", "has"],
     "frames.pages._NEXT": ["next", "odata."],
+    "frames.pages._TOTAL": ["total", "items", "count"],
     "frames.pages._VALUE": ["A", "1", "a", ("1", "\n"), ("a1", "1\n")],
-    "frames.pages.plain": ["_", "a_"],
+    "frames.pages.plain": ["_", "a_", ":", "a:"],
     "frames.chunks._BY_INDEX": [
         ("{", " "),
         ('{"1', "1"),

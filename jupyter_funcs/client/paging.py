@@ -88,16 +88,19 @@ def _counted(params: Mapping[str, Param], args: Args, page: Page) -> JsonObject:
 
     for name in _SKIPPED:
         if param := params.get(name):
-            return {
-                param.name: _number(param, args, int(name == "startindex"))
-                + len(page.rows)
-            }
+            first = int(name == "startindex" and not _counts_from_0(page))
+            return {param.name: _number(param, args, first) + len(page.rows)}
 
     for row in page.rows[-1:]:
         if _AFTER_ROW in params and isinstance(row, dict) and "id" in row:
             return {params[_AFTER_ROW].name: row["id"]}
 
     return {}
+
+
+def _counts_from_0(page: Page) -> bool:
+    beside = only(dict, page.beside)
+    return any(beside[name] == 0 for name in beside if plain(name) == "startindex")
 
 
 def _number(param: Param, args: Args, first: int) -> int:

@@ -24,7 +24,7 @@ from jupyter_funcs.core.json_decoding import (
     only,
     too_deep,
 )
-from jupyter_funcs.core.text import clip, distinct, inert, quote, some
+from jupyter_funcs.core.text import clip, distinct, inert, plural, quote, some
 from jupyter_funcs.core.warn import MissingRowsWarning, collect_warnings, warn, warn_all
 from jupyter_funcs.frames import chunks
 from jupyter_funcs.frames.columns import (
@@ -95,7 +95,7 @@ def lines_of(reply: bytes | str, *, strict: bool) -> list[Any]:
 
 
 def _warn_of_more(rows: int, more: Following) -> None:
-    has = f"{rows:,} rows, and more follow"
+    has = f"{plural(rows, 'row')}, and more follow"
     if more.total is not None:
         has = f"{rows:,} of {more.total:,} rows"
     warn(MissingRowsWarning(f"The reply has {has} ({quote(more.word)}). {ALL_PAGES}"))

@@ -23,7 +23,6 @@ T = TypeVar("T")
 DEEPEST = 3  # members that lead to a list of rows
 # Members in which a page speaks of itself and of the others.
 _PAGING = {
-    "_links",
     "cursor",
     "cursors",
     "info",
@@ -38,7 +37,6 @@ _PAGING = {
 }
 # What a page says of itself, and of its rows: lists in these are rows only if there are no others.
 _ABOUT = _PAGING | {
-    "_shards",
     "aggregations",
     "columns",
     "errormessages",
@@ -53,9 +51,11 @@ _ABOUT = _PAGING | {
     "notices",
     "request",
     "schema",
+    "shards",
     "sort",
     "warnings",
 }
+_PAGINATION = {"pageinfo", "pagination", "paging"}  # only a page has these
 _LINKS = {"_links", "link", "links"}
 _PLAIN = {
     "etag",
@@ -86,7 +86,7 @@ _USUAL = {
     "values",
 }
 # What says that an object is one thing, and its lists are parts of it: one of the first, or two of the second.
-_IDENTITIES = {"id", "_id", "uuid", "guid"}
+_IDENTITIES = {"id", "uuid", "guid"}
 _PARTICULARS = {
     "created",
     "createdat",
@@ -129,8 +129,8 @@ class Page:
 
 
 def plain(name: str) -> str:
-    """Return the name of a member as it is compared: ``next_page`` and ``nextPage`` are one."""
-    return re.sub(r"(?<=.)[_-]", "", name.casefold())
+    """Return the name of a member as it is compared: ``next_page``, ``nextPage`` and ``hydra:nextPage`` are one."""
+    return re.sub(r"^.*:|[_-]", "", name.casefold())
 
 
 def page_of(document: Any) -> Page:
@@ -161,9 +161,8 @@ def _page_in(document: JsonObject) -> Page:
 def is_about(name: str) -> bool:
     """Return whether a member tells of a page, and nothing else of it."""
     word = plain(name)
-    return (
-        word in _ABOUT | _TOTALS | _SIZES | _PAGES | _PAGE | _OFFSETS | _MORE | _PLAIN
-        or bool(_NEXT.fullmatch(word))
+    return word in _ABOUT | _SIZES | _PAGES | _PAGE | _OFFSETS | _PLAIN or any(
+        pattern.fullmatch(word) for pattern in (_TOTAL, _MORE, _NEXT)
     )
 
 
@@ -306,8 +305,8 @@ def _chosen(document: Values, lists: dict[Path, list[Any]]) -> Path | None:
 def _speaks(document: Values, path: Path) -> bool:
     """Return whether a document says how many rows there are, or whether there are more."""
     words = {plain(word) for word, _ in _signs(document, path)}
-    return not words.isdisjoint(_TOTALS | _MORE | _LAST) or any(
-        map(_NEXT.fullmatch, words)
+    return not words.isdisjoint(_LAST) or any(
+        pattern.fullmatch(word) for word in words for pattern in (_TOTAL, _MORE, _NEXT)
     )
 
 
@@ -345,6 +344,8 @@ def _is_part(document: JsonObject, path: Path) -> bool:
         return True
     for name in path:
         names = {plain(other) for other in document if other != name}
+        if not names.isdisjoint(_PAGINATION):
+            return False
         if not names.isdisjoint(_IDENTITIES) or len(names & _PARTICULARS) > 1:
             return True
         document = document[name]
@@ -364,52 +365,32 @@ def _without(document: JsonObject, path: Path) -> JsonObject:
 
 # Members in which a page speaks of its others, or in which its rows are.
 _SPEAKING = _PAGING | {
-    "_meta",
     "hits",
     "pages",
     "resultinfo",
+    "results",
     "searchinformation",
+    "view",
 }
-_MORE = {
-    "hasmore",
-    "hasmoreitems",
-    "hasmoreresults",
-    "hasnext",
-    "hasnextpage",
-    "istruncated",
-    "more",
-    "morefollows",
-    "moreresults",
-    "truncated",
-}
-_LAST = {"done", "islast", "islastpage", "last"}
+_MORE = re.compile(
+    r"(has)?more(data|items|pages|records|results|rows)?(available|follows?)?|hasnext(page)?|(is)?truncated"
+)
+_LAST = {"done", "endofrecords", "islast", "islastpage", "last", "lastpage"}
 _NEXT = re.compile(
     r"(@?odata\.)?next(page|records?|results?)?(after|cursor|href|key|link|marker|number|offset|page|path|position|skip"
     r"|start|token|uri|url)?|continu(e|ation)(token)?|cursor|lastevaluatedkey|resumptiontoken"
 )
-_TOTALS = {
-    "@odata.count",
-    "count",
-    "itemstotal",
-    "nbhits",
-    "numfound",
-    "recordsfiltered",
-    "recordstotal",
-    "resultcount",
-    "total",
-    "totalcount",
-    "totalelements",
-    "totalentries",
-    "totalhits",
-    "totalitems",
-    "totalrecords",
-    "totalresults",
-    "totalrows",
-    "totalsize",
-}
+# Texts that lead to the next page, unless they are numbers.
+_TOKENS = {"bookmark", "offset"}
+_NOUN = r"(elements?|entries|found|hits|items?|matches|objects|records?|results?|rows?|size)"
+_TOTAL = re.compile(
+    rf"(@odata\.)?count|found|(estimated|approximate)?total(numberof)?{_NOUN}?(count)?|(nb?|num|numberof){_NOUN}"
+    rf"|{_NOUN}(count|total)|recordsfiltered"
+)
 _PAGES = {
     "lastpage",
     "nbpages",
+    "numberofpages",
     "numpages",
     "pagecount",
     "pages",
@@ -441,14 +422,18 @@ def following(page: Page, headers: Mapping[str, str]) -> Following | None:
     if not isinstance(page.rows, list):
         return None
     signs = [*_signs(page.beside or {}, page.path), *_signs_in(headers)]
-    leads = [(word, value) for word, value in signs if _NEXT.fullmatch(plain(word))]
+    leads = [
+        (word, value)
+        for word, value in signs
+        if isinstance(value, str) or _NEXT.fullmatch(plain(word))
+    ]
     for word, value in leads:
         if lead := _lead(value):
             return Following(word, lead)
 
     flags = _of_type(bool, signs)
     for word, value in flags.items():
-        if value is (plain(word) in _MORE):
+        if value is bool(_MORE.fullmatch(plain(word))):
             return Following(word)
 
     if flags or leads:
@@ -462,26 +447,31 @@ def _of_type(kind: type[T], signs: Sequence[tuple[str, Any]]) -> dict[str, T]:
 
 def _signs(beside: Values, path: Path = ()) -> Iterator[tuple[str, Any]]:
     """Yield what a page says of itself, by names; also beside its rows, to which `path` leads."""
+    # Elsewhere, and without its twin, it may repeat what was asked.
+    has_after = len(path) == 1 and "before" in beside
     for name, value in beside.items():
         word = plain(name)
-        if isinstance(value, bool):
-            if word in _MORE | _LAST:
-                yield name, value
-        elif _NEXT.fullmatch(word) and not (
-            word == "cursor" and isinstance(value, dict)
-        ):
-            yield name, value
-        elif isinstance(value, dict):
+        if isinstance(value, dict) and (word == "cursor" or not _NEXT.fullmatch(word)):
             yield from _signs_inside(name, value, path)
+        elif _is_sign(word, value) or (word == "after" and has_after):
+            yield name, value
         elif name in _LINKS:
-            links = only(list, value)
-            yield from (
-                ("next", link)
-                for link in links
-                if only(dict, link).get("rel") == "next"
-            )
+            yield from _linked(only(list, value))
         elif (number := _number(value)) is not None:
             yield name, number
+
+
+def _linked(links: list[Any]) -> list[tuple[str, Any]]:
+    return [("next", link) for link in links if only(dict, link).get("rel") == "next"]
+
+
+def _is_sign(word: str, value: Any) -> bool:
+    """Return whether a member is a flag, a link or a cursor of the next page."""
+    if isinstance(value, bool):
+        return word in _LAST or bool(_MORE.fullmatch(word))
+    if word in _TOKENS and isinstance(value, str):
+        return _number(value) is None and value not in {"", "nil"}
+    return bool(_NEXT.fullmatch(word))
 
 
 def _signs_inside(
@@ -489,7 +479,7 @@ def _signs_inside(
 ) -> Iterator[tuple[str, Any]]:
     word = plain(name)
     if word == "total":
-        yield name, value.get("value")
+        yield name, _number(value.get("value"))
     elif word in _SPEAKING or name in path[:1]:
         yield from _signs(value, path[1:])
 
@@ -539,23 +529,32 @@ def _lead(value: Any) -> str:
 def _counted(rows: int, numbers: Mapping[str, int]) -> Following | None:
     """Return what the numbers of a page say: how many pages there are, or rows."""
     by_word = dict(zip(map(plain, numbers), numbers.values(), strict=True))
-
-    def number_of(words: Collection[str]) -> int | None:
-        return next((number for word, number in by_word.items() if word in words), None)
-
-    page = number_of(_PAGE)
-    pages = number_of(_PAGES)
-    size = number_of(_SIZES)
-    before = number_of(_OFFSETS) or by_word.get("startindex", 1) - 1
+    page = _first(by_word, _PAGE)
+    pages = _first(by_word, _PAGES)
     if page is not None and pages is not None:
         if "nbpages" in by_word:  # which counts from 0
             page += 1
         return Following("pages") if page < pages else None
 
-    if page and size and not before:
-        before = (page - 1) * size
+    seen = _before(by_word, rows) + rows
     for word, total in numbers.items():
-        if plain(word) in _TOTALS and total > before + rows:
+        if _TOTAL.fullmatch(plain(word)) and total > seen:
             return Following(word, total=total)
 
     return None
+
+
+def _before(by_word: Mapping[str, int], rows: int) -> int:
+    """Return how many rows are before those of a page."""
+    if offset := _first(by_word, _OFFSETS):
+        return offset
+    size = _first(by_word, _SIZES)
+    if start := by_word.get("startindex"):
+        # The first row of all is 0 or 1.
+        return start - int(start % (size or rows or 2) == 1)
+    page = _first(by_word, _PAGE)
+    return (page - 1) * size if page and size else 0
+
+
+def _first(by_word: Mapping[str, int], words: Collection[str]) -> int | None:
+    return next((number for word, number in by_word.items() if word in words), None)

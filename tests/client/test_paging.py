@@ -66,6 +66,29 @@ def by_start_index(request: Request) -> Any:
     }
 
 
+def by_start_index_from_0(request: Request) -> Any:
+    start = number(request, "StartIndex")
+    return after(start, TotalRecordCount=TOTAL, StartIndex=start)
+
+
+def by_offset_token(request: Request) -> Any:
+    start = int(request.query_params.get("offset", "itr/0").removeprefix("itr/"))
+    more = {"offset": f"itr/{start + SIZE}"} if start + SIZE < TOTAL else {}
+    return {"records": ROWS[start : start + SIZE]} | more
+
+
+def by_after(request: Request) -> Any:
+    start = int(request.query_params.get("after", "t3_0").removeprefix("t3_"))
+    following = f"t3_{start + SIZE}" if start + SIZE < TOTAL else None
+    listing = {"children": ROWS[start : start + SIZE], "before": None}
+    return {"kind": "Listing", "data": listing | {"after": following}}
+
+
+def by_private_page(request: Request) -> Any:
+    page = number(request, "_page", 1)
+    return after((page - 1) * SIZE, total=TOTAL, page=page, per_page=SIZE)
+
+
 def by_cursor(request: Request) -> Any:
     start = number(request, "cursor")
     following = str(start + SIZE) if start + SIZE < TOTAL else ""
@@ -132,6 +155,10 @@ STYLES: dict[str, tuple[Callable[[Request], Any], str, str]] = {
     "page_from_0": (by_page_from_0, "page", "integer from 0"),
     "offset": (by_offset, "offset", "integer"),
     "start_index": (by_start_index, "startIndex", "integer"),
+    "start_index_from_0": (by_start_index_from_0, "StartIndex", "integer"),
+    "offset_token": (by_offset_token, "offset", "string"),
+    "after": (by_after, "after", "string"),
+    "private_page": (by_private_page, "_page", "integer"),
     "cursor": (by_cursor, "cursor", "string"),
     "token": (by_token, "pageToken", "string"),
     "last_id": (by_last_id, "starting_after", "string"),
