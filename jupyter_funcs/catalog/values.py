@@ -15,10 +15,12 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import partial
+from ipaddress import IPv4Address, IPv6Address
 from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from jupyter_funcs.catalog.choices import Choices, texts_in
 from jupyter_funcs.catalog.fields import NUMERIC, Evidence, Field, Kind
@@ -538,8 +540,9 @@ def items_of(field: Field, value: Any) -> list[Any]:
 def _single(field: Field, value: Any, *, hints: bool) -> Any:
     """Read one value, or one item of a list."""
     kind = field.value_kind
+    takes_bytes = kind is Kind.FILE or field.format == "binary"
     is_plain = isinstance(value, str) or (
-        kind is Kind.FILE and isinstance(value, bytes | bytearray)
+        takes_bytes and isinstance(value, bytes | bytearray)
     )
     if not is_plain and is_iterable(value):
         raise _refusal_of_several(field, value)
@@ -840,7 +843,7 @@ def _as_text(field: Field, value: Any) -> Any:
     is_object = (
         field.encoding is Encoding.OBJECT and field.format and not _is_missing(value)
     )
-    if is_object and isinstance(value, (*TIMES, Decimal)):
+    if is_object and isinstance(value, (*TIMES, Decimal, bytes)):
         # The function's annotation reads it, with all its digits and its time zone.
         return value
 
@@ -858,8 +861,8 @@ def _as_text(field: Field, value: Any) -> Any:
             if size != duration:
                 sign = "-"
             return f"{sign}P{size.days}DT{size.seconds + Decimal(size.microseconds) / 10**6}S"
-        case numbers.Number() as number:
-            return str(number)
+        case numbers.Number() | PathLike() | UUID() | IPv4Address() | IPv6Address():
+            return str(value)
 
     raise WrongValueError(f"takes text, not {quote(value)} ({type(value).__name__}).")
 

@@ -14,8 +14,11 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from ipaddress import IPv4Address
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -35,7 +38,6 @@ from tests.shells import interactive_shell, shell_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 
 class Color(enum.Enum):
@@ -113,6 +115,15 @@ ANNOTATIONS = [
         {"a": Decimal("1.5"), "b": Decimal("2.50")},
     ),
     (Decimal | str, "2.50 USD", "2.50 USD"),
+    (Path, Path("/data"), Path("/data")),
+    (Path | None, Path("/data"), Path("/data")),
+    (list[Path], [Path("/data"), "other"], [Path("/data"), Path("other")]),
+    (UUID, UUID(int=5), UUID(int=5)),
+    (dict[str, UUID], {"a": UUID(int=5)}, {"a": UUID(int=5)}),
+    (IPv4Address, IPv4Address("10.0.0.1"), IPv4Address("10.0.0.1")),
+    (bytes, b"\x00\xff", b"\x00\xff"),
+    (bytes | None, b"", b""),
+    (list[bytes], [b"a", b"a"], [b"a", b"a"]),
     (list[float], [1, 2.5], [1.0, 2.5]),
     (list[Color], ["red"], [Color.RED]),
     (set[int], [1, 2], {1, 2}),
