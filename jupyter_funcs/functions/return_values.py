@@ -280,6 +280,8 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "builtins.float": float,
     "builtins.int": int,
     "builtins.str": str,
+    "fractions.Fraction": str,
+    "ipaddress._BaseAddress": str,
     "numpy.datetime64": lambda value: str(value) if value == value else None,  # noqa: PLR0124 - NaT != NaT
     "numpy.generic": methodcaller("item"),
     "numpy.ndarray": values_of,
@@ -289,4 +291,5 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "pandas.Period": str,
     "pandas.Timedelta": methodcaller("to_pytimedelta"),
     "pandas.Timestamp": methodcaller("isoformat"),
+    "pathlib.PurePath": str,
 }

@@ -14,8 +14,9 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from fractions import Fraction
 from ipaddress import IPv4Address
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from uuid import UUID
@@ -252,6 +253,9 @@ RETURNED: list[tuple[Any, dict[str, list[Any]]]] = [
     (Decimal("1.10"), {"Result": ["1.10"]}),
     (dt.date(2024, 1, 2), {"Result": [pd.Timestamp("2024-01-02")]}),
     ({3}, {"Result": [3]}),
+    ([PurePosixPath("/data")], {"Result": ["/data"]}),
+    ([Fraction(1, 3)], {"Result": ["1/3"]}),
+    ([IPv4Address("10.0.0.1")], {"Result": ["10.0.0.1"]}),
     ((each for each in (1, 2)), {"Result": [1, 2]}),
     (math, {"Result": [repr(math)]}),
     ([1.5, math.nan, 2], {"Result": [1.5, None, 2]}),
