@@ -632,7 +632,7 @@ class PanelState:
         }
 
     def run_state(self) -> Json:
-        """Return the `Run` of the protocol without its result; the page fills in the rest if no function is chosen."""
+        """Return the `Run` of the protocol, of whose result only the number; the page fills in what is left out."""
         visit = self.visit
         number = self.runs.number
         if not visit:
@@ -642,6 +642,7 @@ class PanelState:
             "state": "running" if running else visit.state,
             "number": number,
             "running": running and run_view.running_view(running),
+            "result": visit.result and {"number": visit.result.number},
             "error": visit.error,
             "ran": len(self.session.history),
         }
