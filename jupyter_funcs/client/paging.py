@@ -36,10 +36,20 @@ if TYPE_CHECKING:
 # How parameters are called that take a cursor, the number of a page, or how many rows to skip.
 _CURSORS = (
     "cursor", "pagetoken", "nexttoken", "nextcursor", "pagecursor", "after", "startingafter", "continuationtoken",
-    "continuation", "continue", "marker", "token", "exclusivestartkey", "startkey", "next",
+    "continuation", "continue", "marker", "token", "exclusivestartkey", "startkey", "next", "pageafter",
+    "paginationtoken", "startcursor",
 )  # fmt: skip
-_NUMBERS = ("page", "pagenumber", "pageno", "pageindex", "p")
-_SKIPPED = ("offset", "skip", "$skip", "start", "startat", "startindex", "from")
+_NUMBERS = ("page", "pagenumber", "pageno", "pagenum", "pageindex", "p")
+_SKIPPED = (
+    "offset",
+    "skip",
+    "$skip",
+    "start",
+    "startat",
+    "startindex",
+    "from",
+    "pageoffset",
+)
 _AFTER_ROW = "startingafter"
 
 
@@ -54,22 +64,17 @@ def next_page(
     function: Function, args: Args, page: Page, more: Following, *, follows_links: bool
 ) -> NextPage | None:
     """Return what asks for the page after one, or nothing if no declared parameter does."""
-    params = {plain(param.name): param for param in reversed(function.params)}
-    if "://" in more.lead or more.lead.startswith(("/", "?")):
-        if follows_links:
+    params = {_word(param.name): param for param in reversed(function.params)}
+    if "://" in more.lead or more.lead.startswith(("/", "?", "&")):
+        if follows_links and not more.lead.startswith("&"):
             return NextPage(args, more.lead)
-        query = {
-            plain(name): text for name, text in parse_qsl(urlsplit(more.lead).query)
-        }
-        changed = {
-            params[name].name: _typed(params[name], query[name])
-            for name in params.keys() & query.keys()
-        }
+        changed = _in_link(params, more.lead)
     elif more.lead:
         word = plain(more.word)
         names = [word.removeprefix("next"), word, *_CURSORS]
         if more.lead.isdecimal():
             names += _NUMBERS
+        names.append("offset")
         asking = list(filter(None, map(params.get, names)))
         changed = {param.name: _typed(param, more.lead) for param in asking[:1]}
     else:
@@ -78,6 +83,21 @@ def next_page(
     if changed:
         return NextPage({**args, **changed})
     return None
+
+
+def _in_link(params: Mapping[str, Param], link: str) -> JsonObject:
+    """Return the declared arguments that a link, or a part of one, has."""
+    query = parse_qsl(urlsplit(link).query or link)
+    words = {_word(name): text for name, text in query}
+    return {
+        params[word].name: _typed(params[word], words[word])
+        for word in params.keys() & words.keys()
+    }
+
+
+def _word(name: str) -> str:
+    """Return the name of a parameter as it is compared: ``page[number]`` and ``pageNumber`` are one."""
+    return plain(name).replace("[", "").replace("]", "")
 
 
 def _counted(params: Mapping[str, Param], args: Args, page: Page) -> JsonObject:

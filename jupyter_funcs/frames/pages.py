@@ -382,6 +382,8 @@ _NEXT = re.compile(
 )
 # Texts that lead to the next page, unless they are numbers.
 _TOKENS = {"bookmark", "offset"}
+# Where a page ends, which is where the next one begins if a flag says that there is one.
+_ENDS = {"aftercursor", "endcursor"}
 _NOUN = r"(elements?|entries|found|hits|items?|matches|objects|records?|results?|rows?|size)"
 _TOTAL = re.compile(
     rf"(@odata\.)?count|found|(estimated|approximate)?total(numberof)?{_NOUN}?(count)?|(nb?|num|numberof){_NOUN}"
@@ -405,7 +407,17 @@ STATUS = ":status"
 
 _LINK = re.compile(r"<(?P<url>[^<>]*)>[^<>]*?;\s*rel=\"?(?P<rel>[\w-]+)", re.IGNORECASE)
 _EXTENT = re.compile(r"\w+ \d+-(?P<end>\d{1,18})/(?P<total>\d{1,18}|\*)")
-_HREFS = ("href", "url", "link", "after", "cursor", "token")
+_HREFS = (
+    "href",
+    "url",
+    "link",
+    "uri",
+    "after",
+    "starting_after",
+    "cursor",
+    "token",
+    "offset",
+)
 
 
 @dataclass(frozen=True)
@@ -422,11 +434,7 @@ def following(page: Page, headers: Mapping[str, str]) -> Following | None:
     if not isinstance(page.rows, list):
         return None
     signs = [*_signs(page.beside or {}, page.path), *_signs_in(headers)]
-    leads = [
-        (word, value)
-        for word, value in signs
-        if isinstance(value, str) or _NEXT.fullmatch(plain(word))
-    ]
+    leads = [(word, value) for word, value in signs if _is_lead(word, value)]
     for word, value in leads:
         if lead := _lead(value):
             return Following(word, lead)
@@ -434,11 +442,21 @@ def following(page: Page, headers: Mapping[str, str]) -> Following | None:
     flags = _of_type(bool, signs)
     for word, value in flags.items():
         if value is bool(_MORE.fullmatch(plain(word))):
-            return Following(word)
+            return Following(word, _end_in(signs))
 
     if flags or leads:
         return None
     return _counted(len(page.rows), _of_type(int, signs))
+
+
+def _is_lead(name: str, value: Any) -> bool:
+    word = plain(name)
+    is_text = isinstance(value, str) and word not in _ENDS
+    return is_text or bool(_NEXT.fullmatch(word))
+
+
+def _end_in(signs: Sequence[tuple[str, Any]]) -> str:
+    return next((_lead(end) for name, end in signs if plain(name) in _ENDS), "")
 
 
 def _of_type(kind: type[T], signs: Sequence[tuple[str, Any]]) -> dict[str, T]:
@@ -471,7 +489,7 @@ def _is_sign(word: str, value: Any) -> bool:
         return word in _LAST or bool(_MORE.fullmatch(word))
     if word in _TOKENS and isinstance(value, str):
         return _number(value) is None and value not in {"", "nil"}
-    return bool(_NEXT.fullmatch(word))
+    return word in _ENDS or bool(_NEXT.fullmatch(word))
 
 
 def _signs_inside(

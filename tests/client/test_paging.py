@@ -89,6 +89,49 @@ def by_private_page(request: Request) -> Any:
     return after((page - 1) * SIZE, total=TOTAL, page=page, per_page=SIZE)
 
 
+def by_page_in_brackets(request: Request) -> Any:
+    page = number(request, "page[number]", 1)
+    rows = ROWS[(page - 1) * SIZE :][:SIZE]
+    meta = {"total-count": TOTAL, "total-pages": 3, "page": page}
+    return {"data": rows, "meta": meta}
+
+
+def by_part_of_an_address(request: Request) -> Any:
+    page = number(request, "page[number]", 1)
+    following = f"&page%5Bnumber%5D={page + 1}" if page * SIZE < TOTAL else None
+    rows = ROWS[(page - 1) * SIZE :][:SIZE]
+    return {"data": rows, "links": {"self": "&page%5Bnumber%5D=1", "next": following}}
+
+
+def by_end_cursor(request: Request) -> Any:
+    start = number(request, "page[after]")
+    end = start + SIZE
+    meta = {"has_more": end < TOTAL, "after_cursor": str(end)}
+    return {"tickets": ROWS[start:end], "meta": meta}
+
+
+def by_start_cursor(request: Request) -> Any:
+    start = number(request, "start_cursor")
+    following = str(start + SIZE) if start + SIZE < TOTAL else None
+    page = {"next_cursor": following, "has_more": following is not None}
+    return {"object": "list", "results": ROWS[start : start + SIZE], **page}
+
+
+def by_named_cursor(request: Request) -> Any:
+    start = number(request, "starting_after")
+    following = {"page": 2, "starting_after": str(start + SIZE)}
+    pages = {"type": "pages", "total_pages": 3}
+    if start + SIZE < TOTAL:
+        pages["next"] = following
+    return {"type": "list", "data": ROWS[start : start + SIZE], "pages": pages}
+
+
+def by_offset_of_next(request: Request) -> Any:
+    start = int(request.query_params.get("offset", "o0").removeprefix("o"))
+    following = {"offset": f"o{start + SIZE}"} if start + SIZE < TOTAL else None
+    return {"data": ROWS[start : start + SIZE], "next_page": following}
+
+
 def by_cursor(request: Request) -> Any:
     start = number(request, "cursor")
     following = str(start + SIZE) if start + SIZE < TOTAL else ""
@@ -159,6 +202,12 @@ STYLES: dict[str, tuple[Callable[[Request], Any], str, str]] = {
     "offset_token": (by_offset_token, "offset", "string"),
     "after": (by_after, "after", "string"),
     "private_page": (by_private_page, "_page", "integer"),
+    "page_in_brackets": (by_page_in_brackets, "page[number]", "integer"),
+    "part_of_an_address": (by_part_of_an_address, "page[number]", "integer"),
+    "end_cursor": (by_end_cursor, "page[after]", "string"),
+    "start_cursor": (by_start_cursor, "start_cursor", "string"),
+    "named_cursor": (by_named_cursor, "starting_after", "string"),
+    "offset_of_next": (by_offset_of_next, "offset", "string"),
     "cursor": (by_cursor, "cursor", "string"),
     "token": (by_token, "pageToken", "string"),
     "last_id": (by_last_id, "starting_after", "string"),
