@@ -389,6 +389,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     ],
     "frames.pages._MORE": ["more", "has"],
     "frames.pages._NEXT": ["next", "odata."],
+    "frames.pages._PREVIOUS": ["prev", "page"],
     "frames.pages._TOTAL": ["total", "items", "count"],
     "frames.pages._VALUE": ["A", "1", "a", ("1", "\n"), ("a1", "1\n")],
     "frames.pages.plain": ["_", "a_", ":", "a:"],

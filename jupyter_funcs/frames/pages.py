@@ -380,6 +380,7 @@ _NEXT = re.compile(
     r"(@?odata\.)?next(page|records?|results?)?(after|cursor|href|key|link|marker|number|offset|page|path|position|skip"
     r"|start|token|uri|url)?|continu(e|ation)(token)?|cursor|lastevaluatedkey|resumptiontoken"
 )
+_PREVIOUS = re.compile(r"prev(ious)?(page)?(cursor|link|token|uri|url)?")
 # Texts that lead to the next page, unless they are numbers.
 _TOKENS = {"bookmark", "offset"}
 # Where a page ends, which is where the next one begins if a flag says that there is one.
@@ -399,7 +400,7 @@ _PAGES = {
     "pagestotal",
     "totalpages",
 }
-_PAGE = {"currentpage", "page", "pagenumber"}
+_PAGE = {"currentpage", "page", "pageindex", "pageno", "pagenumber"}
 _OFFSETS = {"from", "offset", "skip", "start", "startat"}
 _SIZES = {"hitsperpage", "itemsperpage", "limit", "pagesize", "perpage", "size"}
 STATUS = ":status"
@@ -465,18 +466,28 @@ def _of_type(kind: type[T], signs: Sequence[tuple[str, Any]]) -> dict[str, T]:
 
 def _signs(beside: Values, path: Path = ()) -> Iterator[tuple[str, Any]]:
     """Yield what a page says of itself, by names; also beside its rows, to which `path` leads."""
-    # Elsewhere, and without its twin, it may repeat what was asked.
-    has_after = len(path) == 1 and "before" in beside
     for name, value in beside.items():
         word = plain(name)
         if isinstance(value, dict) and (word == "cursor" or not _NEXT.fullmatch(word)):
             yield from _signs_inside(name, value, path)
-        elif _is_sign(word, value) or (word == "after" and has_after):
-            yield name, value
         elif name in _LINKS:
             yield from _linked(only(list, value))
-        elif (number := _number(value)) is not None:
-            yield name, number
+        else:
+            yield from _sign(name, word, value)
+
+    # Elsewhere, and without its twin, it may repeat what was asked.
+    if len(path) == 1 and "before" in beside:
+        yield "after", beside.get("after")
+
+
+def _sign(name: str, word: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if _is_sign(word, value):
+        yield name, value
+    elif _PREVIOUS.fullmatch(word) and value:
+        # The last page leads back and not on.
+        yield "next", ""
+    elif (number := _number(value)) is not None:
+        yield name, number
 
 
 def _linked(links: list[Any]) -> list[tuple[str, Any]]:
@@ -547,31 +558,52 @@ def _lead(value: Any) -> str:
 def _counted(rows: int, numbers: Mapping[str, int]) -> Following | None:
     """Return what the numbers of a page say: how many pages there are, or rows."""
     by_word = dict(zip(map(plain, numbers), numbers.values(), strict=True))
-    page = _first(by_word, _PAGE)
-    pages = _first(by_word, _PAGES)
-    if page is not None and pages is not None:
-        if "nbpages" in by_word:  # which counts from 0
-            page += 1
-        return Following("pages") if page < pages else None
+    totals = {
+        word: number
+        for word, number in numbers.items()
+        if _TOTAL.fullmatch(plain(word))
+    }
+    page = _page(by_word)
+    if page and _is_last(by_word, page, rows, totals.values()):
+        return None
 
-    seen = _before(by_word, rows) + rows
-    for word, total in numbers.items():
-        if _TOTAL.fullmatch(plain(word)) and total > seen:
+    seen = _before(by_word, page or 0, rows) + rows
+    for word, total in totals.items():
+        if total > seen:
             return Following(word, total=total)
 
-    return None
+    pages = _first(by_word, _PAGES) or 0
+    return None if page is None or page >= pages else Following("pages")
 
 
-def _before(by_word: Mapping[str, int], rows: int) -> int:
+def _page(by_word: Mapping[str, int]) -> int | None:
+    """Return the number of a page; the first one is 1, as far as its name tells."""
+    page = _first(by_word, _PAGE)
+    from_0 = "nbpages" in by_word
+    if page is None and "totalpages" in by_word:
+        page = by_word.get("number")
+        from_0 = True
+    return page + 1 if page is not None and from_0 else page
+
+
+def _is_last(
+    by_word: Mapping[str, int], page: int, rows: int, totals: Collection[int]
+) -> bool:
+    """Return whether a page is the last one; where pages count from 0, that is known if it isn't full."""
+    size = _first(by_word, _SIZES) or 0
+    pages = _first(by_word, _PAGES) or 0
+    return page >= pages > 0 or (rows < size and page * size + rows in totals)
+
+
+def _before(by_word: Mapping[str, int], page: int, rows: int) -> int:
     """Return how many rows are before those of a page."""
+    size = _first(by_word, _SIZES) or 0
     if offset := _first(by_word, _OFFSETS):
         return offset
-    size = _first(by_word, _SIZES)
     if start := by_word.get("startindex"):
         # The first row of all is 0 or 1.
         return start - int(start % (size or rows or 2) == 1)
-    page = _first(by_word, _PAGE)
-    return (page - 1) * size if page and size else 0
+    return max(0, page - 1) * size
 
 
 def _first(by_word: Mapping[str, int], words: Collection[str]) -> int | None:

@@ -249,6 +249,8 @@ MORE: dict[str, tuple[Any, dict[str, str]]] = {
     "LastEvaluatedKey": ({"Items": ROWS, "Count": 2, "LastEvaluatedKey": {"id": {"S": "x"}}}, {}),
     "last: false": ({"content": ROWS, "totalPages": 3, "totalElements": 6, "last": False, "number": 0}, {}),
     "done: false": ({"totalSize": 9, "done": False, "nextRecordsUrl": "/x", "records": ROWS}, {}),
+    "a page of Spring": ({"content": ROWS, "number": 2, "size": 2, "totalElements": 8, "totalPages": 4}, {}),
+    "a full page": ({"items": ROWS, "page": 2, "size": 2, "total": 6, "totalPages": 3}, {}),
     "IsTruncated": ({"IsTruncated": True, "Functions": ROWS}, {}),
     "last_page": ({"current_page": 1, "data": ROWS, "last_page": 3}, {}),
     "pages of the World Bank": ([{"page": 1, "pages": 3, "per_page": 2, "total": 6}, ROWS], {}),
@@ -334,6 +336,33 @@ LAST: dict[str, tuple[Any, dict[str, str]]] = {
     ),
     "the last page from 0": (
         {"hits": ROWS, "nbHits": 9, "page": 4, "nbPages": 5, "hitsPerPage": 2},
+        {},
+    ),
+    "the last page of Spring": (
+        {"content": ROWS, "number": 3, "size": 2, "totalElements": 8, "totalPages": 4},
+        {},
+    ),
+    "the last page of HAL": (
+        {
+            "_embedded": {"orders": ROWS},
+            "page": {"size": 2, "totalElements": 8, "totalPages": 4, "number": 3},
+        },
+        {},
+    ),
+    "the last page from 0, not full": (
+        {"items": ROWS, "pageIndex": 2, "pageSize": 3, "totalCount": 8},
+        {},
+    ),
+    "the last page of pages from 0, not full": (
+        {"items": ROWS, "page": 2, "size": 3, "total": 8, "totalPages": 3},
+        {},
+    ),
+    "a token back, and none on": (
+        {
+            "items": ROWS,
+            "prevPageToken": "x",
+            "pageInfo": {"totalResults": 9, "resultsPerPage": 2},
+        },
         {},
     ),
     "a page and its size": ({"items": ROWS, "total": 6, "page": 3, "per_page": 2}, {}),
