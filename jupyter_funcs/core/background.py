@@ -18,6 +18,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -140,11 +141,28 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reset_after_fork)
 
 
+class _Condition(threading.Condition):
+    """
+    A condition that an interrupt can't leave locked.
+
+    The methods that `with` calls are those of the lock, which aren't Python: no interrupt comes between them and the
+    block. One that does leaves the lock of a future held for ever, for which the loop would wait.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        super().__init__(self.lock)
+
+    __enter__ = property(attrgetter("lock.__enter__"))
+    __exit__ = property(attrgetter("lock.__exit__"))
+
+
 def start(
     coroutine: Coroutine[Any, Any, T], future: Future[T] | None = None
 ) -> Future[T]:
     """Run a coroutine on the loop; cancelling the returned future cancels it."""
     result = future or Future()
+    result._condition = _Condition()  # noqa: SLF001  # there is no setting
     try:
         loop = background_loop()
     except FuncsError:

@@ -8,9 +8,14 @@ import sys
 import threading
 import weakref
 from concurrent.futures import Future
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from jupyter_funcs.core import background
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_a_coroutine_to_which_nobody_refers_runs_to_its_end() -> None:
@@ -38,8 +43,9 @@ def test_a_coroutine_to_which_nobody_refers_runs_to_its_end() -> None:
 class Interrupt:
     """A trace that raises a KeyboardInterrupt at one of the moments at which Python may, in a wait."""
 
-    def __init__(self, at: int) -> None:
+    def __init__(self, at: int, *events: str) -> None:
         self.at = at
+        self.events = events
         self.moment = 0
         self.where = ""
 
@@ -47,7 +53,7 @@ class Interrupt:
         # A lock that is not written in Python is taken and protected at once.
         if frame.f_code.co_name == "background_loop":
             return None
-        if event in {"call", "line", "return"}:
+        if event in self.events:
             self.moment += 1
             if self.moment == self.at:
                 self.where = f"{frame.f_code.co_name}, {event}"
@@ -63,7 +69,7 @@ def test_an_interrupt_at_any_moment_of_a_wait_leaves_the_loop_free() -> None:
     missed = []
     for at in range(1, 1000):
         future: Future[int] = Future()
-        interrupt = Interrupt(at)
+        interrupt = Interrupt(at, "call", "line", "return")
         sys.settrace(interrupt)
         try:
             background.wait(future, 0.001)
@@ -87,3 +93,39 @@ def test_an_interrupt_at_any_moment_of_a_wait_leaves_the_loop_free() -> None:
     assert missed == ["wait, call", "wait, line", *missed[2:]]
     assert {"wait, line", "wait, return"} >= {*missed[2:]}
     assert len(missed) <= 5
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        Future.done,
+        Future.cancel,
+        Future.cancelled,
+        repr,
+        lambda future: future.add_done_callback(print),
+    ],
+    ids=["done", "cancel", "cancelled", "repr", "add_done_callback"],
+)
+def test_an_interrupt_within_a_method_of_a_future_leaves_the_loop_free(
+    use: Callable[[Future[Any]], object],
+) -> None:
+    before = sys.gettrace()
+    for at in range(1, 200):
+        future: Future[Any] = background.start(asyncio.sleep(60))
+        # Between two lines Python looks for an interrupt only if one of them calls something.
+        sys.settrace(Interrupt(at, "call", "return"))
+        try:
+            use(future)
+            break
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+
+        other = threading.Thread(target=future.cancel, daemon=True)
+        other.start()
+        other.join(5)
+        assert not other.is_alive()
+
+    future.cancel()
+    assert 2 < at < 199
