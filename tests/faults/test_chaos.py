@@ -360,7 +360,8 @@ def test_a_service_that_is_down_gets_few_requests() -> None:
 
 def answer_503(connection: Connection) -> None:
     connection.request()
-    answering("503 Service Unavailable")(connection, b"")
+    # It closes the connection: a client that isn't told may send the next request there.
+    answering("503 Service Unavailable", "Connection: close\r\n")(connection, b"")
 
 
 def error_of(session: Session, number: int) -> Exception:
