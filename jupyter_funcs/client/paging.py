@@ -64,7 +64,7 @@ def next_page(
     function: Function, args: Args, page: Page, more: Following, *, follows_links: bool
 ) -> NextPage | None:
     """Return what asks for the page after one, or nothing if no declared parameter does."""
-    params = {_word(param.name): param for param in reversed(function.params)}
+    params = {plain(param.name): param for param in reversed(function.params)}
     if "://" in more.lead or more.lead.startswith(("/", "?", "&")):
         if follows_links and not more.lead.startswith("&"):
             return NextPage(args, more.lead)
@@ -88,16 +88,11 @@ def next_page(
 def _in_link(params: Mapping[str, Param], link: str) -> JsonObject:
     """Return the declared arguments that a link, or a part of one, has."""
     query = parse_qsl(urlsplit(link).query or link)
-    words = {_word(name): text for name, text in query}
+    words = {plain(name): text for name, text in query}
     return {
         params[word].name: _typed(params[word], words[word])
         for word in params.keys() & words.keys()
     }
-
-
-def _word(name: str) -> str:
-    """Return the name of a parameter as it is compared: ``page[number]`` and ``pageNumber`` are one."""
-    return plain(name).replace("[", "").replace("]", "")
 
 
 def _counted(params: Mapping[str, Param], args: Args, page: Page) -> JsonObject:

@@ -143,7 +143,7 @@ if hasattr(os, "register_at_fork"):
 
 class _Condition(threading.Condition):
     """
-    A condition that an interrupt can't leave locked.
+    The condition of a future of the loop, which an interrupt can't leave locked; `ends` are released when it ends.
 
     The methods that `with` calls are those of the lock, which aren't Python: no interrupt comes between them and the
     block. One that does leaves the lock of a future held for ever, for which the loop would wait.
@@ -151,10 +151,17 @@ class _Condition(threading.Condition):
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
+        self.ends: list[threading.Lock] = []
         super().__init__(self.lock)
 
     __enter__ = property(attrgetter("lock.__enter__"))
     __exit__ = property(attrgetter("lock.__exit__"))
+
+    def notify_all(self) -> None:
+        """Tell those who wait that the future has ended, before any callback is called."""
+        super().notify_all()
+        while self.ends:
+            self.ends.pop().release()
 
 
 def start(
@@ -216,35 +223,40 @@ def wait(
 ) -> T:
     """Wait for a future of the loop from another thread; an interrupt cancels it, unless others may wait too."""
     try:
-        if timeout == 0 or (_is_on_loop() and future.done()):
-            return future.result(0)
-        forbid_on_loop()
+        if not future.done() and timeout != 0:
+            forbid_on_loop()
         until = math.inf
         if timeout is not None:
             until = time.monotonic() + timeout
         end = end_of(future)
-        while (left := until - time.monotonic()) > 0:
-            if end.acquire(timeout=min(_POLL, left, threading.TIMEOUT_MAX)):
-                return future.result(0)
+        is_ended = False
+        while not is_ended and (left := until - time.monotonic()) > 0:
+            is_ended = end.acquire(timeout=min(_POLL, left, threading.TIMEOUT_MAX))
+        # Asked of a future that hasn't ended, `result` would wait for its condition.
+        if not future.done():
+            raise TimeoutError
+        return future.result(0)
     except KeyboardInterrupt:
         if not is_shared:
             future.cancel()
         raise
 
-    raise TimeoutError
-
 
 def end_of(future: Future[Any]) -> threading.Lock:
     """
-    Return a lock that is released when a future ends.
+    Return a lock that is released when a future of the loop ends.
 
-    An interrupt within a method of a future can leave the future's own lock held for ever, and the loop would wait for
-    it. So the loop asks the future, and the main thread waits for a lock that nobody else takes.
+    To wait for the condition itself would release and take its lock in Python, where an interrupt can leave it held.
     """
     end = threading.Lock()
     end.acquire()
-    tell = background_loop().call_soon_threadsafe
-    tell(future.add_done_callback, lambda _: end.release())
+    condition: Any = future._condition  # noqa: SLF001  # see `start`
+    with condition:
+        if future.done():
+            end.release()
+        else:
+            condition.ends.append(end)
+
     return end
 
 
@@ -265,13 +277,9 @@ def in_thread(work: Callable[[], T], name: str) -> Future[T]:
     return done
 
 
-def _is_on_loop() -> bool:
-    return threading.current_thread().name == _THREAD
-
-
 def forbid_on_loop() -> None:
     """Raise a RuntimeError on the loop's own thread, where waiting for the loop would never end."""
-    if _is_on_loop():
+    if threading.current_thread().name == _THREAD:
         raise RuntimeError(
             "A callback of a run can't wait for a run. Await the Job instead."
         )

@@ -129,8 +129,8 @@ class Page:
 
 
 def plain(name: str) -> str:
-    """Return the name of a member as it is compared: ``next_page``, ``nextPage`` and ``hydra:nextPage`` are one."""
-    return re.sub(r"^.*:|[_-]", "", name.casefold())
+    """Return the name of a member as it is compared: ``next_page``, ``nextPage`` and ``hydra:next[page]`` are one."""
+    return re.sub(r"^.*:|[][_-]", "", name.casefold())
 
 
 def page_of(document: Any) -> Page:

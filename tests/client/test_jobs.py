@@ -52,7 +52,7 @@ def test_the_clock_of_a_job_stops_with_it() -> None:
     future, go = futures.Future[pd.DataFrame](), threading.Event()
     future.add_done_callback(lambda _: go.wait(60))
     job = Job("F", {}, after(0), future=future)
-    future.result(60)
+    job.result(60)
     ended = job.elapsed
     time.sleep(0.01)
     assert job.elapsed == ended

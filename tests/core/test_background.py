@@ -68,8 +68,9 @@ def test_an_interrupt_at_any_moment_of_a_wait_leaves_the_loop_free() -> None:
     held = []
     missed = []
     for at in range(1, 1000):
-        future: Future[int] = Future()
-        interrupt = Interrupt(at, "call", "line", "return")
+        future: Future[Any] = background.start(asyncio.sleep(60))
+        # Between two lines Python looks for an interrupt only if one of them calls something.
+        interrupt = Interrupt(at, "call", "return")
         sys.settrace(interrupt)
         try:
             background.wait(future, 0.001)
@@ -87,12 +88,10 @@ def test_an_interrupt_at_any_moment_of_a_wait_leaves_the_loop_free() -> None:
         if loop.is_alive():
             held.append(interrupt.where)
 
-    assert 20 < at < 999
+    assert 10 < at < 999
     assert held == []
     # Before its first step and after its last one, nothing is waited for.
-    assert missed == ["wait, call", "wait, line", *missed[2:]]
-    assert {"wait, line", "wait, return"} >= {*missed[2:]}
-    assert len(missed) <= 5
+    assert {*missed} <= {"wait, call", "wait, return"}
 
 
 @pytest.mark.parametrize(
@@ -112,7 +111,6 @@ def test_an_interrupt_within_a_method_of_a_future_leaves_the_loop_free(
     before = sys.gettrace()
     for at in range(1, 200):
         future: Future[Any] = background.start(asyncio.sleep(60))
-        # Between two lines Python looks for an interrupt only if one of them calls something.
         sys.settrace(Interrupt(at, "call", "return"))
         try:
             use(future)
