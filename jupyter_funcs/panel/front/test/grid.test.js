@@ -78,6 +78,28 @@ test("a page that is loaded again shows the rows and columns that were in sight,
   await close();
 });
 
+test("what is scrolled to before the filtered rows of a page loaded again are here stays in sight", async (context) => {
+  storage(context);
+  const traits = {
+    view: { ...VIEW, panel: "one" },
+    run: { ...RUN, state: "done", number: 3, result: result() },
+  };
+  const first = await shown(traits, { ...ANSWERS, rows: ({ from, to }) => rows(from, to, 9_000) });
+  type(first.$("find"), "Mid");
+  await until(() => first.$("grid").getAttribute("aria-rowcount") === "9001");
+  await first.close();
+  const { model, el, $, close } = await shown(traits, { ...ANSWERS, rows: null });
+  const { id } = last(model, "rows");
+  $("grid").scrollTop = 28 * 5000;
+  $("grid").dispatchEvent(new Event("scroll"));
+  model.answers.rows = ({ from, to }) => rows(from, to, 9_000);
+  model.emit("msg:custom", { v: 1, re: id, ...rows(0, 40, 9_000) });
+  await until(() => $("grid").getAttribute("aria-rowcount") === "9001");
+  await until(() => el.querySelector('[aria-rowindex="5002"]')?.children[2].textContent);
+  assert.equal($("grid").scrollTop, 28 * 5000);
+  await close();
+});
+
 test("ten million rows fit under the height that browsers allow, and the last one is reached", async () => {
   const total = 10_000_000;
   const { model, el, $, close } = await panel(

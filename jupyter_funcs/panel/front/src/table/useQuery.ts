@@ -32,11 +32,12 @@ export function useQuery(
   const [find, setFind] = useState(query.find);
   const typing = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
 
-  const show = async (next: P.TableQuery, row = 0) => {
+  const show = async (next: P.TableQuery, keepsPlace = false) => {
     const pages = await view.load(next, groupOf(layout.seen[0] ?? 0));
     if (!pages) return;
     view.show(pages);
-    scroll.put(row);
+    // Not where it was when the pages were asked for: it may be scrolled meanwhile.
+    scroll.put(keepsPlace ? scroll.row.current : 0);
     selection.restart();
     setQuery(next);
     announce(`${count(pages.total)} of ${count(table.rows)} rows`);
@@ -47,7 +48,7 @@ export function useQuery(
   useLayoutEffect(() => {
     const isOther = JSON.stringify(query) !== JSON.stringify(view.pages.query);
     // What was filtered in another result may not be possible in this one.
-    if (isOther) tell(show(query, scroll.top).catch(refused(() => setQuery(ALL))));
+    if (isOther) tell(show(query, true).catch(refused(() => setQuery(ALL))));
   }, []);
   useLayoutEffect(() => () => clearTimeout(typing.current), []);
 
