@@ -449,6 +449,68 @@ test("several values are chips: chosen, taken away, all, by group, and pasted", 
   await close();
 });
 
+test("what is chosen while a pasted list is read stays chosen, whichever way it was pasted", async () => {
+  const options = page([["A"], ["B"], ["C"], ["D"]]);
+  const { model, $, close } = await open(
+    [field("s", "several", { options })],
+    { s: { value: ["A"] } },
+    {},
+    { paste: null },
+  );
+  const choose = async (value) => {
+    box($, "s").click();
+    await settled();
+    type(box($, "s"), value);
+    await settled();
+    press(box($, "s"), "Enter");
+    await settled();
+  };
+  const read = async (values) => {
+    const { id } = model.asked.findLast(({ kind }) => kind === "paste");
+    model.emit("msg:custom", { v: 1, re: id, values, unknown: [], repeated: 0 });
+    await settled();
+  };
+  const event = new Event("paste", { bubbles: true, cancelable: true });
+  event.clipboardData = { getData: () => "X1\nX2" };
+  box($, "s").dispatchEvent(event);
+  await choose("B");
+  await read(["X1", "X2"]);
+  assert.deepEqual(sent(model).at(-1), ["s", ["A", "B", "X1", "X2"]]);
+  $("field-menu:s").click();
+  await soon(() => $("paste-menu:s").click());
+  await soon(() => type($("paste-text:s"), "Y1"));
+  $("paste-add:s").click();
+  await choose("C");
+  await read(["Y1"]);
+  assert.deepEqual(sent(model).at(-1), ["s", ["A", "B", "X1", "X2", "C", "Y1"]]);
+  await close();
+});
+
+test("a text that is found among late options doesn't replace what was chosen since", async () => {
+  const asking = page([], { asking: true });
+  const { model, $, close } = await open(
+    [field("b", "choice", { open: true, options: asking })],
+    {},
+    {},
+    { options: null },
+  );
+  box($, "b").focus();
+  type(box($, "b"), "mchq us equity");
+  await settled();
+  box($, "b").dispatchEvent(new Event("blur"));
+  await settled();
+  const written = { ...model.traits.values, seq: 1, fields: { b: { value: "mchq us equity" } } };
+  model.write({ values: written });
+  model.write({ options: { b: SYMBOLS } });
+  await settled();
+  const { id } = model.asked.findLast(({ kind }) => kind === "options");
+  model.write({ values: { ...written, seq: 2, fields: { b: { value: "NVRA US EQUITY" } } } });
+  model.emit("msg:custom", { v: 1, re: id, ...SYMBOLS });
+  await settled();
+  assert.deepEqual(sent(model), [["b", "mchq us equity"]]);
+  await close();
+});
+
 test("a field's menu runs for each, takes all, uses a variable and clears", async () => {
   const answers = {
     all_options: { values: ["a", "b"] },

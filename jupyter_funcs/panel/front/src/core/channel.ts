@@ -128,6 +128,12 @@ export class Channel {
     this.changed();
   }
 
+  /** Set a field by what it holds now, as a late reply must; `undefined` leaves it. */
+  change(field: string, next: (state: P.FieldState) => P.PageValue | undefined) {
+    const value = next(this.values()?.fields[field] ?? {});
+    if (value !== undefined) this.set(field, value);
+  }
+
   /** Number what was typed, and send it unless the next request carries all values. */
   private flush(sends: boolean) {
     clearTimeout(this.typing);

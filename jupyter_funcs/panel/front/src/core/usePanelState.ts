@@ -76,6 +76,7 @@ export function usePanelState(channel: Channel, root: HTMLElement) {
     live: channel.live,
     ask: askOf(channel, seen.seen.steps),
     set: channel.set.bind(channel),
+    change: channel.change.bind(channel),
     /** Say why a request was refused; for those whose answer nobody waits for. */
     tell,
     ...tabs,

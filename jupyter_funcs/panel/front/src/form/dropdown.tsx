@@ -85,7 +85,7 @@ function Takers({ chooser, takeAll }: { chooser: ChooserState; takeAll: () => vo
         {combo.text ? `Select ${total} found` : `Select all ${total}`}
       </Link>
       {size > 0 && (
-        <Link hook={`clear:${field.name}`} click={() => chosen.put([])}>
+        <Link hook={`clear:${field.name}`} click={() => chosen.clear()}>
           Clear
         </Link>
       )}

@@ -19,13 +19,15 @@ interface FieldToolsProps {
 
 /** Help and menu of a field. */
 export function FieldTools({ field, state, onOther }: FieldToolsProps) {
-  const { set } = usePanel();
+  const { change } = usePanel();
   const [open, setOpen] = useState<"" | "help" | "menu" | Beside>("");
   const help = useRef<HTMLButtonElement>(null);
   const menu = useRef<HTMLButtonElement>(null);
   const close = () => setOpen("");
   const toggle = (what: "help" | "menu") => setOpen(open === what ? "" : what);
-  const paste = usePaste(field, (pasted) => set(field.name, withPasted(field, state, pasted)));
+  const paste = usePaste(field, (pasted) =>
+    change(field.name, (state) => withPasted(field, state, pasted)),
+  );
 
   const enter = () => {
     const box = menu.current?.closest(".jf-field");

@@ -13,7 +13,7 @@ export function useEarly(
   many: boolean,
   chosen: Chosen,
 ) {
-  const { ask, set, tell } = usePanel();
+  const { ask, change, tell } = usePanel();
   const early = useRef("");
   const { values } = chosen;
   const correct = async (typed: string) => {
@@ -21,7 +21,7 @@ export function useEarly(
     const meant = exactly(reply.options, typed)?.value ?? typed;
     if (meant === typed) return;
     if (many) chosen.replace(typed, meant);
-    else set(name, meant);
+    else change(name, ({ value }) => (value === typed ? meant : undefined));
   };
   useEffect(() => {
     const typed = early.current;
