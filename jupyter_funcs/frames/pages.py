@@ -6,6 +6,7 @@ import json
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +27,7 @@ _PAGING = {
     "cursor",
     "cursors",
     "info",
+    "link",
     "links",
     "meta",
     "metadata",
@@ -152,7 +154,7 @@ def _page_in(document: JsonObject) -> Page:
     tables = dict(_tables(document))
     lists = {**dict(_lists(document)), **tables}
     objects = {path: rows for path, rows in lists.items() if are_objects(rows)}
-    path = _chosen(document, objects) if objects else _empty(document, lists)
+    path = _chosen(document, lists, objects)
     if path is None or (path not in tables and _is_part(document, path)):
         return Page(document)
     return _page_at(document, path, lists[path], objects)
@@ -285,17 +287,23 @@ def _values(dimensions: list[Any], key: str) -> JsonObject:
     }
 
 
-def _chosen(document: Values, lists: dict[Path, list[Any]]) -> Path | None:
-    """Return which of some lists of objects are the rows."""
-    own = [path for path in lists if not _is_about(path)]
+def _chosen(
+    document: Values,
+    lists: Mapping[Path, list[Any]],
+    objects: Mapping[Path, list[Any]],
+) -> Path | None:
+    """Return which of some lists, of which some are of objects, are the rows."""
+    own = [path for path in objects if not _is_about(path)]
+    if (not own or _counts_none(document)) and (path := _empty(document, lists)):
+        return path
     if not own:
-        is_only = len(lists) == 1 and _is_alone(document, lists)
-        return next(iter(lists)) if is_only else None
+        is_only = len(objects) == 1 and _is_alone(document, objects)
+        return next(iter(objects)) if is_only else None
 
     usual = [path for path in own if plain(path[-1]) in _USUAL]
 
     def place(path: Path) -> tuple[int, int]:
-        return -len(lists[path]), len(path)
+        return -len(objects[path]), len(path)
 
     [longest, *further] = sorted(usual or own, key=place)
     is_even = further and place(further[0]) == place(longest)
@@ -324,16 +332,24 @@ def _is_alone(document: Values, but: Collection[Path]) -> bool:
     )
 
 
-def _empty(document: Values, lists: dict[Path, list[Any]]) -> Path | None:
+def _empty(document: Values, lists: Mapping[Path, list[Any]]) -> Path | None:
     """Return which list are the rows, of which there are none."""
-    empty = [
-        path for path, values in lists.items() if not values and not _is_about(path)
-    ]
-    likely = [path for path in empty if plain(path[-1]) in _USUAL] or empty
-    is_clear = (
-        len(likely) == 1 and len(empty) == len(lists) and _is_alone(document, likely)
+    own = {path: rows for path, rows in lists.items() if not _is_about(path)}
+    empty = [path for path, rows in own.items() if not rows]
+    usual = [path for path in empty if plain(path[-1]) in _USUAL]
+    likely = usual or empty
+    if len(likely) != 1:
+        return None
+    is_clear = bool(usual) or len(empty) == len(own)
+    is_page = is_clear and _is_alone(document, likely)
+    return likely[0] if is_page or _speaks(document, likely[0]) else None
+
+
+def _counts_none(document: Values) -> bool:
+    """Return whether a document says that there are no rows."""
+    return any(
+        value == 0 and _TOTAL.fullmatch(plain(word)) for word, value in _signs(document)
     )
-    return likely[0] if is_clear else None
 
 
 def _is_part(document: JsonObject, path: Path) -> bool:
@@ -491,7 +507,12 @@ def _sign(name: str, word: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _linked(links: list[Any]) -> list[tuple[str, Any]]:
-    return [("next", link) for link in links if only(dict, link).get("rel") == "next"]
+    """Yield the link of a list that leads to the next page; FHIR says its relation by the whole word."""
+    return [
+        ("next", link)
+        for link in map(partial(only, dict), links)
+        if "next" in (link.get("rel"), link.get("relation"))
+    ]
 
 
 def _is_sign(word: str, value: Any) -> bool:

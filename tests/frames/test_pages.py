@@ -207,6 +207,55 @@ def test_a_page_without_rows_is_an_empty_table(name: str) -> None:
     assert frame.attrs["funcs"]["page"] == {"total": 0, "next": None}
 
 
+LINKS = [{"rel": "self", "href": "u", "type": "application/json"}]
+NO_ROWS: dict[str, Any] = {
+    "beside links": {"jobs": [], "links": LINKS},
+    "after links": {"links": LINKS, "jobs": []},
+    "beside one link": {"resourceType": "Bundle", "link": LINKS, "entry": []},
+    "beside included": {"data": [], "included": [{"id": 1}]},
+    "beside errors": {"data": [], "errors": [{"message": "m"}]},
+    "beside empty lists": {"orders": [], "errors": [], "warnings": []},
+    "beside messages": {"records": [], "messages": [{"text": "none"}]},
+    "beside facets": {"hits": [], "facets": [{"name": "a", "count": 1}]},
+    "beside names of columns": {"columns": [{"name": "n"}], "rows": []},
+    "beside an order": {"sort": [{"property": "id"}], "content": []},
+    "GeoJSON": {"type": "FeatureCollection", "features": [], "bbox": [1, 2, 3, 4]},
+    "SCIM": {"schemas": ["urn:x"], "totalResults": 0, "Resources": []},
+    "beside what was asked, and a total": {"query": {"q": "x"}, "total": 0, "docs": []},
+    "beside what is suggested instead": {
+        "results": [],
+        "total": 0,
+        "suggestions": [{"text": "a"}, {"text": "b"}],
+    },
+}
+
+
+@pytest.mark.parametrize("document", NO_ROWS.values(), ids=NO_ROWS)
+def test_what_stands_beside_no_rows_is_not_the_table(document: Any) -> None:
+    """A search that finds nothing is an empty table, whatever else its reply has."""
+    frame, _ = read(document)
+    assert len(frame) == 0
+    assert frame.attrs["funcs"]["shape"] == "page"
+
+
+LISTS_OF_A_RECORD: dict[str, Any] = {
+    "none of two": {"orders": [], "returns": [], "shop": "s"},
+    "a text beside": {"tags": ["a"], "orders": []},
+    "an object beside": {"shop": {"city": "A"}, "values": []},
+    "one thing": {"id": 7, "total": 0, "lines": []},
+}
+
+
+@pytest.mark.parametrize("document", LISTS_OF_A_RECORD.values(), ids=LISTS_OF_A_RECORD)
+def test_an_empty_list_of_a_record_is_a_part_of_it(document: Any) -> None:
+    assert len(read(document)[0]) == 1
+
+
+def test_rows_beside_a_count_of_something_else_are_the_table() -> None:
+    frame, _ = read({"count": 0, "orders": ROWS})
+    assert len(frame) == 2
+
+
 def test_a_second_list_is_kept_beside_the_table_and_named_once() -> None:
     document = {
         "data": ROWS,
@@ -243,6 +292,7 @@ MORE: dict[str, tuple[Any, dict[str, str]]] = {
     "HAL": ({"_embedded": {"orders": ROWS}, "_links": {"next": {"href": "u2"}}}, {}),
     "JSON:API": ({"data": ROWS, "links": {"self": "a", "next": "b"}}, {}),
     "links as a list": ({"items": ROWS, "links": [{"rel": "self", "href": "a"}, {"rel": "next", "href": "b"}]}, {}),
+    "FHIR": ({"resourceType": "Bundle", "link": [{"relation": "next", "url": "u"}], "entry": ROWS}, {}),
     "paging.next": ({"data": ROWS, "paging": {"cursors": {"after": "x"}, "next": "https://a.example/"}}, {}),
     "paging.next.after": ({"results": ROWS, "paging": {"next": {"after": "NTI", "link": "?after=NTI"}}}, {}),
     "continue": ({"kind": "PodList", "metadata": {"continue": "abc"}, "items": ROWS}, {}),
