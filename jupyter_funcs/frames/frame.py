@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import chain
@@ -428,10 +429,13 @@ class ListedReply:
         if not table.rows:
             return table, dict(self.columns)
         inside = tuple(f"{name}." for name in empty)
+        ordered = sorted(named)
         return table, {
             name: kind
             for name, kind in self.columns.items()
-            if kind.is_required or name in named or name.startswith(inside)
+            if (kind.is_required and not _has_parts(name, ordered))
+            or name in named
+            or name.startswith(inside)
         }
 
     def attrs(self, frame: pd.DataFrame) -> JsonObject:
@@ -442,6 +446,13 @@ class ListedReply:
         if notes:
             return {"columns": notes}
         return {}
+
+
+def _has_parts(name: str, ordered: list[str]) -> bool:
+    """Return whether the objects of a column are columns by their parts."""
+    start = f"{name}."
+    place = bisect_left(ordered, start)
+    return place < len(ordered) and ordered[place].startswith(start)
 
 
 def _has_decimals(columns: Mapping[str, Declared]) -> bool:

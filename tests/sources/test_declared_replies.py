@@ -186,6 +186,20 @@ def test_objects_in_a_row_have_columns_also_where_all_are_null() -> None:
         assert dtypes(replying(schema, reply)()) == wanted
 
 
+def test_a_column_of_any_value_whose_values_are_objects_is_there_by_its_parts_only() -> (
+    None
+):
+    anything = {"anyOf": [TEXT, {"type": "object"}, {"type": "null"}]}
+    item = {
+        "required": ["name", "value"],
+        "properties": {"name": TEXT, "value": anything},
+    }
+    schema = {"type": "array", "items": {"type": "object", **item}}
+    objects = [{"name": "x", "value": {"a": 1, "b": {"c": 2}}}]
+    assert [*replying(schema, objects)()] == ["name", "value.a", "value.b.c"]
+    assert [*replying(schema, [{"name": "x"}])()] == ["name", "value"]
+
+
 def test_contradicting_values_stay_as_they_came_with_one_note() -> None:
     rows = [
         ROW | {"day": 20240506, "spend": "n/a", "region": "West", "cards": 1.5},
