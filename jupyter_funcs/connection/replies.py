@@ -379,9 +379,11 @@ async def read_failure(
     if retry_after is not None:
         again = f"Try again in {math.ceil(retry_after)} s."
     if is_operation and status == HTTPStatus.NOT_FOUND:
+        url = response.request.url.copy_with(query=None, fragment=None)
         return Failure(
             FunctionError(
-                error_text(body) or "The service has nothing of this name (404)."
+                error_text(body) or "The service has nothing of this name.",
+                f"There is nothing at {redacted_line(str(url), _MAX_TEXT)} (404).",
             )
         )
 

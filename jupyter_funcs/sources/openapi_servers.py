@@ -193,10 +193,12 @@ class Servers(Once):
                 return server
             shown.append(quote(next(filter(None, words), ""), 80))
 
-        raise ConfigError(
-            f"The document names no server {quote(self._wanted)}.",
-            f"It names {listed(shown[:10])}.",
-        )
+        which = f"It names {listed(shown[:10])}."
+        if not shown:
+            which = "It names none."
+        if "://" in self._wanted:
+            which += f" For your own deployment: allow_server={quote(self._wanted)}."
+        raise ConfigError(f"The document names no server {quote(self._wanted)}.", which)
 
 
 def _template(server: Any) -> str:

@@ -86,6 +86,17 @@ def test_a_request_goes_to_the_server_that_the_user_means(
     assert asked(servers, **options) == f"{address}/run"
 
 
+def test_an_address_that_a_document_without_servers_does_not_name_can_be_allowed() -> (
+    None
+):
+    """As the API of an application whose document forgets its path."""
+    address = "https://docs.example/api"
+    with pytest.raises(jf.ConfigError, match="It names none") as refused:
+        asked(None, server=address)
+    assert f"allow_server='{address}'" in refused.value.hint
+    assert asked(None, allow_server=address) == f"{address}/run"
+
+
 @pytest.mark.parametrize(
     ("server", "said"),
     [
