@@ -14,7 +14,7 @@ from http import HTTPStatus
 from traceback import clear_frames
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-from urllib.parse import quote_plus
+from urllib.parse import quote_plus, urljoin, urlsplit
 
 import msgspec
 
@@ -432,9 +432,24 @@ def _error(response: httpx.Response, body: bytes, again: str) -> FuncsError:
     hint = CHECK_ADDRESS
     if 300 <= status < 400:
         what = f"redirects to another address ({status}); nothing was sent there."
-        hint = "Connect to the new address."
+        hint = f"Connect to the new address{_address_after(response)}."
 
     return ProtocolError(f"The service {what}", hint)
+
+
+def _address_after(response: httpx.Response) -> str:
+    """Return where a reply redirects to, as an apposition; its query may have secrets."""
+    location = response.headers.get("location")
+    if not location:
+        return ""
+    try:
+        parts = urlsplit(urljoin(str(response.request.url), location))
+    except ValueError:
+        return ""
+
+    host = parts.netloc.rpartition("@")[2]
+    address = parts._replace(netloc=host, query="", fragment="").geturl()
+    return f", {quote(redacted_line(address, _MAX_TEXT))}"
 
 
 def _not_found(url: httpx.URL, text: str, *, is_ours: bool) -> FuncsError:

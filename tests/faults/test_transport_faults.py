@@ -582,8 +582,34 @@ def test_no_redirect_is_followed(
             session.f(a="1")
         assert len(server.requests) == 1
         assert other.connections == 0
+        address = where.format(other=other.url, own=server.url)
+    assert address in caught.value.hint
     assert caught.value.attempts == 1
     assert not leaks(shown(caught.value) + logged.getvalue())
+    session.close()
+
+
+@pytest.mark.parametrize(
+    ("location", "hint"),
+    [
+        (
+            "https://u:p@other.example/a?code=s3#s4",
+            "address, 'https://other.example/a'.",
+        ),
+        ("http://[", "address."),
+        ("", "address."),
+        (None, "address."),
+    ],
+)
+def test_the_address_of_a_redirect_is_told_without_its_secrets(
+    server: Faulty, location: str | None, hint: str
+) -> None:
+    session = listed(server)
+    headers = {} if location is None else {"Location": location}
+    server.tell(reply(b"", "302 Found", **headers))
+    with pytest.raises(jf.ProtocolError) as caught:
+        session.f(a="1")
+    assert caught.value.hint == f"Connect to the new {hint}"
     session.close()
 
 
