@@ -332,7 +332,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "connection.http._broken": [("c", "closed"), ("c", "do")],
     "connection.profiles._INHERITED": ["LC_", ("XDG_", "A_")],
     "connection.profiles._VARIABLE": ["A1_A", "A_"],
-    "connection.replies._MARKUP": [
+    "connection.error_bodies._MARKUP": [
         "<",
         "<a ",
         "<script>",

@@ -17,8 +17,8 @@ from urllib.parse import quote as quote_url
 
 from jupyter_funcs.catalog.listing import Encoding
 from jupyter_funcs.catalog.schemas import text_of
+from jupyter_funcs.connection.error_bodies import error_text
 from jupyter_funcs.connection.http import Request
-from jupyter_funcs.connection.replies import Reply, error_text
 from jupyter_funcs.connection.retries import parse_retry_after
 from jupyter_funcs.core.background import loop_time
 from jupyter_funcs.core.errors import (
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.catalog.listing import Function, Param
     from jupyter_funcs.connection.profiles import Connection
+    from jupyter_funcs.connection.replies import Reply
     from jupyter_funcs.core.errors import Messages
     from jupyter_funcs.core.json_decoding import JsonObject, Values
 
