@@ -10,43 +10,47 @@ import msgspec
 
 from jupyter_funcs.connection.secrets import redacted_all, redacted_line
 from jupyter_funcs.core.json_decoding import as_list, only
+from jupyter_funcs.core.text import folded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator
 
     from jupyter_funcs.core.errors import Messages
     from jupyter_funcs.core.json_decoding import Values
 
+Path = tuple[str, ...]
+
 _MAX_TEXT = 300
 _MAX_MARKUP = 4000  # characters of an error that are read to find the first `_MAX_TEXT`
-# What an error says is under one of these keys, the most telling first; of each argument, under one of those.
+# What an error says is in one of these members, the most telling first; of each argument, in one of those. Names are
+# compared as they are folded.
 _SAYING = (
     "msg",
     "message",
+    "diagnostics",
+    "defaultmessage",
+    "faultstring",
     "detail",
-    "error_description",
+    "errordescription",
     "description",
     "reason",
+    "errormessages",
     "title",
     "error",
+    "code",
 )
 _LISTS = (
-    *(
-        "errors",
-        "arguments",
-        "invalid-params",
-        "invalidParams",
-        "invalid_params",
-        "details",
-    ),
-    *(
-        "fieldViolations",
-        "fieldErrors",
-        "field_errors",
-        "violations",
-        "validationErrors",
-        "issues",
-    ),
+    "errors",
+    "arguments",
+    "invalidparams",
+    "details",
+    "fieldviolations",
+    "fielderrors",
+    "violations",
+    "validationerrors",
+    "issues",
+    "issue",
+    "extra",
 )
 _OWN_PLACES = ("loc", "param", "parameter", "field")
 _PLACES = (
@@ -55,10 +59,13 @@ _PLACES = (
     "source",
     "name",
     "path",
-    "propertyPath",
+    "propertypath",
     "property",
-    "instancePath",
+    "instancepath",
     "attribute",
+    "target",
+    "key",
+    "location",
 )
 # Words of a path that name no argument: where it is, and what holds all of them.
 _AROUND = {
@@ -66,7 +73,9 @@ _AROUND = {
     "#",
     "$",
     "query",
+    "querystring",
     "body",
+    "json",
     "path",
     "header",
     "cookie",
@@ -112,43 +121,80 @@ def _said(value: Any, by_argument: Messages, level: int = 0) -> str:
         texts = [_said(part, by_argument, level + 1) for part in value]
         return "; ".join(dict.fromkeys(filter(None, texts)))
 
-    if isinstance(value, dict) and level <= _MAX_LEVELS:
-        return _said_of_object(value, by_argument, level)
-    return only(str, value)
+    if not isinstance(value, dict) or level > _MAX_LEVELS:
+        return only(str, value)
+    if value.keys() == {"lang", "value"}:  # a text of OData 2
+        return only(str, value["value"])
+    return _said_of_object(value, by_argument, level)
 
 
 def _said_of_object(value: Values, by_argument: Messages, level: int) -> str:
+    members = {folded(name): inner for name, inner in value.items()}
     keys = sorted(
-        _SAYING, key=lambda key: key != "error" or isinstance(value.get(key), str)
+        _SAYING, key=lambda key: key != "error" or isinstance(members.get(key), str)
     )
     text = next(
-        filter(None, (_said(value.get(key), by_argument, level + 1) for key in keys)),
+        filter(None, (_said(members.get(key), by_argument, level + 1) for key in keys)),
         "",
     )
-    place = _place(value, _PLACES if level > 1 else _OWN_PLACES)
+    place = _place(members, _PLACES if level > 1 else _OWN_PLACES)
     if place and text:
         by_argument.setdefault(place, []).append(text)
-        if place not in text:
+        if not _names(text, place):
             text = f"{place}: {text}"
 
     texts = [text]
-    for inner in filter(None, map(value.get, _LISTS)):
+    for inner in filter(None, map(members.get, _LISTS)):
         if isinstance(inner, dict):
-            texts += _of_each(inner, by_argument)
+            texts += _of_each(_leaves(inner), by_argument, level)
         else:
             texts.append(_said(inner, by_argument, level + 1))
 
+    texts.append(_said(_checks(members), by_argument, level + 1))
     if not any(texts):
-        texts = _members_of(value, by_argument)
+        texts = _members_of(value, by_argument, level)
     return _sentences(texts)
 
 
-def _members_of(value: Values, by_argument: Messages) -> list[str]:
+def _checks(members: Values) -> list[Any]:
+    """Return what a validator says of each part of a request; joi names its parts, Prism lists what is wrong."""
+    checks = members.get("validation")
+    if isinstance(checks, dict):
+        checks = [check for check in checks.values() if isinstance(check, dict)]
+    return only(list, checks)
+
+
+def _names(text: str, place: str) -> bool:
+    """Return whether a text has the name of an argument as a word."""
+    before, name, after = text.partition(place)
+    return bool(name) and not (before[-1:].isalnum() or after[:1].isalnum())
+
+
+def _leaves(value: Values, around: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield the members of an object, and of those in it that only hold others, by their paths."""
+    for name, inner in value.items():
+        path = (*around, name)
+        if (
+            isinstance(inner, dict)
+            and len(path) < _MAX_PARTS
+            and not any(folded(key) in _SAYING for key in inner)
+        ):
+            yield from _leaves(inner, path)
+        else:
+            yield path, inner
+
+
+def _members_of(value: Values, by_argument: Messages, level: int) -> list[str]:
     """Return what an object says that is as Django has it, or of no known form."""
-    lists = {name: inner for name, inner in value.items() if isinstance(inner, list)}
-    return _of_each(lists, by_argument) + [
-        f"{name}: {inner}"
-        for name, inner in value.items()
+    leaves = list(_leaves(value))
+    lists = (leaf for leaf in leaves if isinstance(leaf[1], list))
+    texts = _of_each(lists, by_argument, level)
+    texts += [
+        _said(inner, {}, level + 1) for _, inner in leaves if isinstance(inner, dict)
+    ]
+    return texts + [
+        f"{path[-1]}: {inner}"
+        for path, inner in leaves
         if isinstance(inner, str | float | int)
     ]
 
@@ -161,35 +207,43 @@ def _sentences(texts: list[str]) -> str:
     return whole
 
 
-def _of_each(named: Mapping[str, Any], by_argument: Messages) -> list[str]:
+def _of_each(
+    leaves: Iterable[tuple[Path, Any]], by_argument: Messages, level: int
+) -> list[str]:
     """Return what an object says of each argument, as in ``{"errors": {"size": ["is too large"]}}``."""
     texts = []
-    for name, inner in named.items():
-        several = [_said(part, {}, 1) for part in as_list(inner)]
-        if words := list(filter(None, several)):
-            by_argument.setdefault(_path(name.split(".")), []).extend(words)
-            text = "; ".join(words)
-            texts.append(text if name in text else f"{name}: {text}")
+    for path, inner in leaves:
+        named: Messages = {}  # by what says itself where it is
+        words = [_said(part, named, level + 1) for part in as_list(inner)]
+        text = "; ".join(filter(None, words))
+        if not text:
+            continue
+        if not named:
+            place = _path([part for name in path for part in name.split(".")])
+            named[place] = list(filter(None, words))
+            if not _names(text, path[-1]):
+                text = f"{place}: {text}"
+        for place, own in named.items():
+            by_argument.setdefault(place, []).extend(own)
+        texts.append(text)
 
     return texts
 
 
 def _place(entry: Values, keys: tuple[str, ...]) -> str:
     """Return the argument that an entry of an error is about, as a dotted path; empty if there is none."""
-    place = next((entry[key] for key in keys if entry.get(key)), "")
-    if isinstance(place, dict):
-        place = next(
-            (
-                place[key]
-                for key in ("pointer", "parameter", "header")
-                if place.get(key)
-            ),
-            "",
-        )
+    paths = [_parts(entry[key]) for key in keys if entry.get(key)]
+    named = [parts for parts in paths if not _AROUND.issuperset(parts)]
+    return _path(next(iter(named or paths), []))
 
+
+def _parts(place: Any) -> list[str]:
+    if isinstance(place, dict):
+        inner = map(place.get, ("pointer", "parameter", "header"))
+        place = next(filter(None, inner), "")
     if isinstance(place, str):
         place = place.replace("/", ".").split(".")
-    return _path(list(map(str, only(list, place))))
+    return list(map(str, only(list, place)))
 
 
 def _path(parts: list[str]) -> str:

@@ -184,6 +184,19 @@ REFUSALS: dict[str, tuple[int, Any]] = {
     "Django": (400, {"size": [SIZE]}),
     "zod": (400, {"issues": [{"code": "too_big", "path": ["body", "size"], "message": SIZE}]}),
     "our own": (422, {"error": "Wrong", "arguments": {"size": [SIZE]}}),
+    "Spring": (400, {"status": 400, "error": "Bad Request", "message": "Wrong", "path": "/run",
+                     "errors": [{"objectName": "run", "field": "size", "defaultMessage": SIZE, "code": "Max"}]}),
+    "GitHub, a code": (422, {"message": "Wrong", "errors": [{"resource": "Run", "field": "size", "code": SIZE}]}),
+    "Azure": (400, {"error": {"code": "BadArgument", "message": "Wrong",
+                              "details": [{"code": "Max", "target": "size", "message": SIZE}]}}),
+    "Google, the first version": (400, {"error": {"code": 400, "message": "Wrong", "errors": [
+        {"domain": "global", "locationType": "parameter", "location": "size", "message": SIZE}]}}),
+    "marshmallow": (422, {"code": 422, "status": "Unprocessable Entity", "errors": {"query": {"size": [SIZE]}}}),
+    "Litestar": (400, {"status_code": 400, "detail": "Wrong",
+                       "extra": [{"message": SIZE, "key": "size", "source": "query"}]}),
+    "Prism": (422, {"title": "Wrong", "validation": [{"location": ["query", "size"], "code": "max", "message": SIZE}]}),
+    "a member of no known name": (422, {"exception_message": "Wrong",
+                                        "exception_detail": [{"loc": ["query", "size"], "msg": SIZE}]}),
 }  # fmt: skip
 
 
@@ -257,6 +270,25 @@ def test_a_part_of_a_body_belongs_to_its_field(
     assert refused.value.errors == errors
 
 
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("must be an integer", "n: must be an integer"),
+        ("The value of n must be an integer", "The value of n must be an integer"),
+        ("n must be an integer", "n must be an integer"),
+    ],
+)
+def test_the_name_of_a_refused_parameter_is_told_once(
+    api: Api, connected: Any, said: str, words: str
+) -> None:
+    """A letter of a word isn't the name."""
+    run = running(connected, param("n"))
+    api.told(422, {"detail": [{"loc": ["query", "n"], "msg": said}]})
+    with pytest.raises(jf.ArgumentError) as refused:
+        run(n="x")
+    assert refused.value.what.splitlines()[0] == words
+
+
 def test_a_panel_shows_a_refusal_of_what_is_no_field(api: Api, connected: Any) -> None:
     """Where no field can be marked, the words are shown as of any other failure."""
     run = running(connected, param("size"))
@@ -277,6 +309,38 @@ def test_a_panel_shows_a_refusal_of_what_is_no_field(api: Api, connected: Any) -
         ({"error": {"code": "E1", "message": {"text": "no stock"}}}, "text: no stock"),
         ({"error": "invalid_request", "error_description": "no stock"}, "no stock"),
         ({"messages": ["no stock", "no money"]}, "messages: no stock; no money"),
+        ({"errorMessages": ["no stock"], "errors": {}}, "no stock"),
+        ({"Message": "no stock"}, "no stock"),
+        (
+            {"order": {"lines": {"amount": ["no stock"]}}},
+            "order.lines.amount: no stock",
+        ),
+        (
+            {"error": {"code": "", "message": {"lang": "en", "value": "no stock"}}},
+            "no stock",
+        ),
+        (
+            {
+                "resourceType": "OperationOutcome",
+                "issue": [{"code": "invalid", "diagnostics": "no stock"}],
+            },
+            "no stock",
+        ),
+        (
+            {"fault": {"faultstring": "no stock", "detail": {"errorcode": "E1"}}},
+            "no stock",
+        ),
+        (
+            {
+                "message": "Wrong",
+                "validation": {"body": {"keys": ["n"], "message": "no stock"}},
+            },
+            "Wrong. no stock",
+        ),
+        (
+            {"message": "no stock", "validation": {"source": "query", "keys": ["n"]}},
+            "no stock",
+        ),
         ({"error": [["no stock"]]}, "no stock"),
         (["no stock"], "no stock"),
         ({"error": None, "x": True}, ""),
