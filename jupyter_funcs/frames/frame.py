@@ -55,7 +55,7 @@ from jupyter_funcs.frames.pages import (
 from jupyter_funcs.frames.shapes import RESULT, as_table, is_split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 
 _LONGEST_REASON = 300
@@ -429,14 +429,18 @@ class ListedReply:
         if not table.rows:
             return table, dict(self.columns)
         inside = tuple(f"{name}." for name in empty)
-        ordered = sorted(named)
+        needed = self._needed(named)
         return table, {
             name: kind
             for name, kind in self.columns.items()
-            if (kind.is_required and not _has_parts(name, ordered))
-            or name in named
-            or name.startswith(inside)
+            if name in needed or name in named or name.startswith(inside)
         }
+
+    def _needed(self, named: Collection[str]) -> set[str]:
+        """Return the columns that the catalog requires, unless their objects are columns by their parts."""
+        ordered = sorted(named)
+        required = (name for name, kind in self.columns.items() if kind.is_required)
+        return {name for name in required if not _has_parts(name, ordered)}
 
     def attrs(self, frame: pd.DataFrame) -> JsonObject:
         """Return what is said of the columns of a frame."""

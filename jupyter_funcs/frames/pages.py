@@ -14,7 +14,7 @@ from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.frames.columns import are_objects
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from jupyter_funcs.core.json_decoding import JsonObject, Values
 
@@ -294,18 +294,28 @@ def _chosen(
 ) -> Path | None:
     """Return which of some lists, of which some are of objects, are the rows."""
     own = [path for path in objects if not _is_about(path)]
-    if (not own or _counts_none(document)) and (path := _empty(document, lists)):
+    usual = _usual(own)
+    if not usual and (path := _empty(document, lists, is_alone=not own)):
         return path
-    if not own:
-        is_only = len(objects) == 1 and _is_alone(document, objects)
-        return next(iter(objects)) if is_only else None
+    if own:
+        return _longest(document, objects, usual or own)
+    is_only = len(objects) == 1 and _is_alone(document, objects)
+    return next(iter(objects)) if is_only else None
 
-    usual = [path for path in own if plain(path[-1]) in _USUAL]
+
+def _usual(paths: Iterable[Path]) -> list[Path]:
+    return [path for path in paths if plain(path[-1]) in _USUAL]
+
+
+def _longest(
+    document: Values, lists: Mapping[Path, list[Any]], paths: list[Path]
+) -> Path | None:
+    """Return which of some lists is the longest; none if two are, and nothing says that it is a page."""
 
     def place(path: Path) -> tuple[int, int]:
-        return -len(objects[path]), len(path)
+        return -len(lists[path]), len(path)
 
-    [longest, *further] = sorted(usual or own, key=place)
+    [longest, *further] = sorted(paths, key=place)
     is_even = further and place(further[0]) == place(longest)
     return None if is_even and not _speaks(document, longest) else longest
 
@@ -332,17 +342,22 @@ def _is_alone(document: Values, but: Collection[Path]) -> bool:
     )
 
 
-def _empty(document: Values, lists: Mapping[Path, list[Any]]) -> Path | None:
-    """Return which list are the rows, of which there are none."""
+def _empty(
+    document: Values, lists: Mapping[Path, list[Any]], *, is_alone: bool
+) -> Path | None:
+    """Return which list are the rows, of which there are none; beside others with objects, the page must say so."""
     own = {path: rows for path, rows in lists.items() if not _is_about(path)}
     empty = [path for path, rows in own.items() if not rows]
-    usual = [path for path in empty if plain(path[-1]) in _USUAL]
+    usual = _usual(empty)
     likely = usual or empty
+    if not is_alone:
+        likely = usual if _counts_none(document) else []
     if len(likely) != 1:
         return None
+    if _speaks(document, likely[0]):
+        return likely[0]
     is_clear = bool(usual) or len(empty) == len(own)
-    is_page = is_clear and _is_alone(document, likely)
-    return likely[0] if is_page or _speaks(document, likely[0]) else None
+    return likely[0] if is_clear and _is_alone(document, likely) else None
 
 
 def _counts_none(document: Values) -> bool:
