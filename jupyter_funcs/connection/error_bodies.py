@@ -165,7 +165,9 @@ def _checks(members: Values) -> list[Any]:
 
 
 def _names(text: str, place: str) -> bool:
-    """Return whether a text has the name of an argument as a word."""
+    """Return whether a text has the name of an argument as a word; what has no name needs none."""
+    if not place:
+        return True
     before, name, after = text.partition(place)
     return bool(name) and not (before[-1:].isalnum() or after[:1].isalnum())
 

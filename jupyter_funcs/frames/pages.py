@@ -293,7 +293,8 @@ def _chosen(
     objects: Mapping[Path, list[Any]],
 ) -> Path | None:
     """Return which of some lists, of which some are of objects, are the rows."""
-    own = [path for path in objects if not _is_about(path)]
+    lists = {path: rows for path, rows in lists.items() if not _is_about(path)}
+    own = [path for path in lists if path in objects]
     usual = _usual(own)
     if not usual and (path := _empty(document, lists, is_alone=not own)):
         return path
@@ -346,18 +347,17 @@ def _empty(
     document: Values, lists: Mapping[Path, list[Any]], *, is_alone: bool
 ) -> Path | None:
     """Return which list are the rows, of which there are none; beside others with objects, the page must say so."""
-    own = {path: rows for path, rows in lists.items() if not _is_about(path)}
-    empty = [path for path, rows in own.items() if not rows]
-    usual = _usual(empty)
-    likely = usual or empty
-    if not is_alone:
-        likely = usual if _counts_none(document) else []
+    empty = [path for path, rows in lists.items() if not rows]
+    likely = _usual(empty)
+    is_clear = len(likely) == 1 or len(empty) == len(lists)
+    if is_alone:
+        likely = likely or empty
+    elif not _counts_none(document):
+        return None
     if len(likely) != 1:
         return None
-    if _speaks(document, likely[0]):
-        return likely[0]
-    is_clear = bool(usual) or len(empty) == len(own)
-    return likely[0] if is_clear and _is_alone(document, likely) else None
+    is_page = is_clear and _is_alone(document, likely)
+    return likely[0] if is_page or _speaks(document, likely[0]) else None
 
 
 def _counts_none(document: Values) -> bool:

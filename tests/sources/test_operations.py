@@ -310,6 +310,8 @@ def test_a_panel_shows_a_refusal_of_what_is_no_field(api: Api, connected: Any) -
         ({"error": "invalid_request", "error_description": "no stock"}, "no stock"),
         ({"messages": ["no stock", "no money"]}, "messages: no stock; no money"),
         ({"errorMessages": ["no stock"], "errors": {}}, "no stock"),
+        ({"errors": {"": ["no stock"]}}, "no stock"),
+        ({"": ["no stock"]}, "no stock"),
         ({"Message": "no stock"}, "no stock"),
         (
             {"order": {"lines": {"amount": ["no stock"]}}},
