@@ -109,7 +109,7 @@ def _beside(page: Page) -> JsonObject:
         attrs["page"] = _rounded(page.beside)
     if page.others:
         others: JsonObject = _rounded(page.others)
-        sizes = {name: f"{len(rows):,} rows" for name, rows in others.items()}
+        sizes = {name: plural(len(rows), "row") for name, rows in others.items()}
         attrs["beside"] = {
             name: rows if len(json.dumps(rows)) <= _MOST_BESIDE else sizes[name]
             for name, rows in others.items()

@@ -135,9 +135,13 @@ def _cell(value: Any, kind: str) -> pd.DataFrame:
 def _parts(reply: bytes) -> pd.DataFrame:
     """Return a row for each part: its text or bytes, its media type, and its address if any has one."""
     frame = to_frame(reply).dropna(axis=1, how="all")
-    parts = zip(frame["Result"], frame.pop("is_file"), strict=True)
-    values = [base64.b64decode(value) if is_file else value for value, is_file in parts]
-    frame["Result"] = objects(values)
+    are_files = frame.pop("is_file")
+    if are_files.any():
+        parts = zip(frame["Result"], are_files, strict=True)
+        values = [
+            base64.b64decode(value) if is_file else value for value, is_file in parts
+        ]
+        frame["Result"] = objects(values)
     return frame
 
 

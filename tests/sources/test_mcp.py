@@ -234,10 +234,9 @@ def test_what_is_not_base64_is_named() -> None:
     """The other parts are kept."""
     broken = {"type": "image", "data": "a", "mimeType": "image/png"}
     content, kind = _data({"content": [{"type": "text", "text": "x"}, broken]}, "f")
-    assert media_to_frame(content, kind)["Result"].tolist() == [
-        "x",
-        "image (image/png, 0 bytes)",
-    ]
+    result = media_to_frame(content, kind)["Result"]
+    assert result.tolist() == ["x", "image (image/png, 0 bytes)"]
+    assert result.dtype == pd.StringDtype(na_value=pd.NA), "as any column of texts"
 
 
 NOT_JSON = [
