@@ -376,8 +376,10 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "frames.export._ARMED_INSIDE": ["=", " ", ";", "\t="],
     "core.text._SURROGATES": ["\ud800", "\ud800\ud800"],
     "frames.media._CHARSET": ["charset=", 'charset="', "a"],
-    "frames.media._NUMBER": ["1", ("1.", "1"), ("1e", "1")],
+    "frames.media._CSV": ["text/", "x-", "comma-"],
+    "frames.media._NUMBER": ["1", ("1.", "1"), ("1e", "1"), (".", "1")],
     "frames.media._TEXTS": ["text/", "a+", "/xm", ("text/", "\n")],
+    "frames.media._TSV": ["text/", "x-", "tab-"],
     "frames.pages._EXTENT": ["a", ("items ", "1"), ("items 1-", "1")],
     "frames.pages._LINK": [
         "<",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import csv
 import io
-import json
 import mimetypes
 import re
 import struct
@@ -30,7 +29,7 @@ from jupyter_funcs.frames.frame import UNLISTED, ListedReply, frame_of, to_frame
 from jupyter_funcs.frames.pages import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
     import pyarrow as pa
@@ -45,14 +44,24 @@ _KINDS = {
     "string": ("text", "large_string"),
     "bool": ("bool", "bool"),
 }
-# What separates the cells of CSV, by its media type.
-_CSV = {"text/csv": ",", "application/csv": ",", "text/tab-separated-values": "\t"}
+_CSV = re.compile(r"(text|application)/(x-)?(csv|comma-separated-values)")
+_TSV = re.compile(r"(text|application)/(x-)?(tsv|tab-separated-values)")
 # What a source makes of a reply of several texts and files.
 PARTS = "application/vnd.jupyter-funcs.parts"
 _TEXTS = re.compile(r"text/.*|.*[/+](xml|yaml|javascript)")
 _CHARSET = re.compile(r"charset=\"?([\w-]+)", re.IGNORECASE)
-# Numbers that are written as JSON writes them; `007` is a code.
-_NUMBER = re.compile(r"-?(0|[1-9]\d{0,30})(\.\d{1,30})?([eE][+-]?\d{1,3})?", re.ASCII)
+# Numbers of a column of CSV; `007` is a code, and what no float holds is a text.
+_NUMBER = re.compile(
+    r"[+-]?(0|[1-9]\d{0,30}|(?=\.))(\.\d{1,30})?([eE][+-]?\d{1,2})?", re.ASCII
+)
+_FLAGS = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+# What stands for no value among numbers and flags; among texts, only an empty cell does.
+_MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL"}
+# By which the encoding of a text is told.
+_BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
 class ResultFile(NamedTuple):
@@ -105,16 +114,19 @@ def media_to_frame(reply: bytes, media_type: str) -> pd.DataFrame:
     kind = media_type.partition(";")[0].strip().lower()
     if kind == PARTS:
         return _parts(reply)
-    if kind not in _CSV and not _TEXTS.fullmatch(kind):
+    is_tabs = _TSV.fullmatch(kind) is not None
+    is_csv = is_tabs or _CSV.fullmatch(kind)
+    if not is_csv and not _TEXTS.fullmatch(kind):
         return _cell(reply, kind)
     charset = _CHARSET.search(media_type)
+    encoding = charset[1] if charset else _BOMS.get(reply[:2], "utf-8-sig")
     try:
-        text = reply.decode(charset[1] if charset else "utf-8-sig")
+        text = reply.decode(encoding)
     except (LookupError, UnicodeDecodeError):
         text = reply.decode("cp1252", "replace")  # what spreadsheets write
 
-    if kind in _CSV:
-        return _rows(text, kind, len(reply))
+    if is_csv:
+        return _rows(text, "\t" if is_tabs else ",", len(reply))
     return _cell(text, kind)
 
 
@@ -145,14 +157,19 @@ def _parts(reply: bytes) -> pd.DataFrame:
     return frame
 
 
-def _rows(text: str, kind: str, size: int) -> pd.DataFrame:
+def _rows(text: str, usual: str, size: int) -> pd.DataFrame:
+    delimiter = _delimiter(text, usual)
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
     try:
-        names, *rows = csv.reader(io.StringIO(text), delimiter=_CSV[kind], strict=True)
+        lines = [line for line in reader if line]  # blank ones are no rows
     except (ValueError, csv.Error) as error:
         raise ProtocolError(
             f"The reply is not valid CSV: {error}.", TRY_AGAIN
         ) from error
 
+    if not lines:
+        raise ProtocolError("The reply is not valid CSV: it is empty.", TRY_AGAIN)
+    names, *rows = lines
     width = max(map(len, rows), default=len(names))
     check_cells(len(rows), width, size)
     names += [f"column {place + 1}" for place in range(len(names), width)]
@@ -165,11 +182,33 @@ def _rows(text: str, kind: str, size: int) -> pd.DataFrame:
     return frame
 
 
+def _delimiter(text: str, usual: str) -> str:
+    """Return what separates the names in the first line: what its media type says, unless that isn't there."""
+    head = io.StringIO(text).readline()
+    marks = [usual, *",;\t|"]
+    widths = {mark: len(next(csv.reader([head], delimiter=mark), "")) for mark in marks}
+    return next((mark for mark in marks if widths[mark] > 1), usual)
+
+
 def _typed(texts: Sequence[str | None]) -> list[Any]:
-    """Return the values of a column; none where nothing is written."""
-    if all(text is None or not text or _NUMBER.fullmatch(text) for text in texts):
-        return [json.loads(text) if text else None for text in texts]
-    return [text or None for text in texts]
+    """Return the values of a column: numbers or flags where all are, else texts; none where nothing is written."""
+    read = _reader_of({text for text in texts if text and text not in _MISSING})
+    if read is None:
+        return [text or None for text in texts]
+    return [read(text) if text and text not in _MISSING else None for text in texts]
+
+
+def _reader_of(texts: set[str]) -> Callable[[str], Any] | None:
+    """Return what reads all of some texts as numbers, or as flags."""
+    if texts and all(map(_NUMBER.fullmatch, texts)):
+        return _number
+    if texts and texts <= _FLAGS.keys():
+        return _FLAGS.__getitem__
+    return None
+
+
+def _number(text: str) -> float:
+    return int(text) if text.lstrip("+-").isdecimal() else float(text)
 
 
 def stream_to_frame(reply: bytes, listed: ListedReply = UNLISTED) -> pd.DataFrame:

@@ -123,6 +123,20 @@ def test_an_operation_that_shows_a_web_page_is_left_out() -> None:
         ("a,b\n1\n", {"a": [1], "b": [None]}),
         ("a,b\n", {"a": [], "b": []}),
         ("id\n9007199254740993\n", {"id": [9007199254740993]}),
+        ("a;b\n1,5;2\n", {"a": ["1,5"], "b": [2]}),
+        ("a\tb\n1\tx,y\n", {"a": [1], "b": ["x,y"]}),
+        ("a|b\n1|2\n", {"a": [1], "b": [2]}),
+        ('"a;b"\nx\n', {"a;b": ["x"]}),
+        ("a,b;c\n1,2\n", {"a": [1], "b;c": [2]}),
+        ("a,b\n\n1,2\n\n", {"a": [1], "b": [2]}),
+        ("n,x\nNA,NaN\n1,.5\n", {"n": [None, 1], "x": [None, 0.5]}),
+        ("code\nNA\nDE\n", {"code": ["NA", "DE"]}),
+        ("code\nNA\nNA\n", {"code": ["NA", "NA"]}),
+        ("a,b\nTrue,true\nFALSE,\n", {"a": [True, False], "b": [True, None]}),
+        ("a\ntrue\n1\n", {"a": ["true", "1"]}),
+        ("a\n+1\n-2\n", {"a": [1, -2]}),
+        ("a\n1e400\n", {"a": ["1e400"]}),
+        ("a\n.\n", {"a": ["."]}),
     ],
 )
 def test_csv_keeps_what_is_written(text: str, expected: dict[str, list[Any]]) -> None:
@@ -146,9 +160,18 @@ def test_csv_is_read_in_its_encoding_and_with_its_delimiter() -> None:
     )
     assert media_to_frame("a\nü\n".encode("cp1252"), "text/csv").loc[0, "a"] == "ü"
     assert media_to_frame(b"a\n1\n", "text/csv; charset=none-such").loc[0, "a"] == 1
-    for broken in (b"", b'a\n"x'):
+    assert media_to_frame("a,b\nü,1\n".encode("utf-16"), "text/csv").loc[0, "a"] == "ü"
+    for broken in (b"", b"\n\n", b'a\n"x'):
         with pytest.raises(ProtocolError, match="not valid CSV"):
             media_to_frame(broken, "text/csv")
+
+
+@pytest.mark.parametrize("end", ["csv", "x-csv", "comma-separated-values", "tsv"])
+@pytest.mark.parametrize("kind", ["text", "application"])
+def test_each_media_type_of_csv_is_a_table(kind: str, end: str) -> None:
+    mark = "\t" if end == "tsv" else ","
+    frame = media_to_frame(f"a{mark}b\n1{mark}2\n".encode(), f"{kind}/{end}")
+    assert frame.to_dict("list") == {"a": [1], "b": [2]}
 
 
 def test_csv_is_read_in_linear_time() -> None:
