@@ -57,7 +57,7 @@ HOMES = {
         "catalog.changes",
         "catalog.listing",
         "connection.http",
-        "connection.replies",
+        "connection.error_bodies",
         "core.json_decoding",
         "frames.chunks",
         "frames.media",

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import msgspec
 
@@ -259,6 +259,18 @@ class Contents(Once):
         return hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()
 
 
+class SearchTexts(NamedTuple):
+    """What is searched of a function: how it is called and shown, its name in the catalog, and the rest."""
+
+    names: str
+    id: str
+    texts: str
+
+    def has(self, word: str) -> bool:
+        """Return whether a word is in any of them."""
+        return word in self.names or word in self.id or word in self.texts
+
+
 class Catalog:
     """The functions of one user, by sort value and then in listing order."""
 
@@ -343,12 +355,12 @@ class Catalog:
             return [*self.functions]
 
         def is_named(at: int) -> bool:
-            return all(word in self.search_texts[at][0] for word in told)
+            return all(word in self.search_texts[at].names for word in told)
 
         def place(at: int) -> tuple[object, ...]:
-            name, _ = self.search_texts[at]
-            by_stem = all(any(word in name for word in words) for words in wanted)
-            is_whole = name == "".join(typed)
+            names = self.search_texts[at].names
+            by_stem = all(any(word in names for word in words) for words in wanted)
+            is_whole = "".join(typed) in names.split()
             return (
                 -sum(hits[at]),
                 not is_whole,
@@ -365,8 +377,8 @@ class Catalog:
     def _hits(self, wanted: Sequence[Sequence[str]]) -> list[list[bool]]:
         """Return for each function which of the words it contains, in any of their forms."""
         return [
-            [any(word in name or word in texts for word in words) for words in wanted]
-            for name, texts in self.search_texts
+            [any(map(searched.has, words)) for words in wanted]
+            for searched in self.search_texts
         ]
 
     def add_synonyms(self, synonyms: Mapping[str, Sequence[str]]) -> None:
@@ -383,9 +395,7 @@ class Catalog:
         stem = _stem(word)
         stems = (stem, *self._synonyms.get(stem, ()))
         if len(word) < 4 or any(
-            stem in f"{name} {texts}"
-            for stem in stems
-            for name, texts in self.search_texts
+            searched.has(stem) for stem in stems for searched in self.search_texts
         ):
             return stems
 
@@ -400,8 +410,8 @@ class Catalog:
         return {word for text in texts for word in _LONG_WORD.findall(text.casefold())}
 
     @cached_property
-    def search_texts(self) -> list[tuple[str, str]]:
-        """The folded name of each function, and what else is searched; cached, since each key stroke reads it."""
+    def search_texts(self) -> list[SearchTexts]:
+        """What is searched of each function, folded; cached, since each key stroke reads it."""
         # Many functions share groups, assets, names of parameters, or all of these.
         fold = cache(folded)
         joined = cache(" ".join)
@@ -414,7 +424,14 @@ class Catalog:
                     text[:_MOST_SEARCHED]
                     for text in (param.name, *_OPTIONS.findall(param.description))
                 ]
-            searched.append((folded(function.name), joined(tuple(map(fold, texts)))))
+            names = (function.short_name or function.name, function.title)
+            searched.append(
+                SearchTexts(
+                    " ".join(dict.fromkeys(filter(None, map(fold, names)))),
+                    fold(function.name),
+                    joined(tuple(map(fold, texts))),
+                )
+            )
 
         return searched
 

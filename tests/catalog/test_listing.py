@@ -351,6 +351,37 @@ def test_a_word_finds_one_and_several(word: str) -> None:
     assert [function.name for function in catalog.search(word)] == found
 
 
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("read flows", "read_flows_flows_filter_post"),
+        ("read_flows", "read_flows_flows_filter_post"),
+        ("read flow", "read_flow_flows__id__get"),
+        ("list of flows", "getFlowList"),
+        ("getflowlist", "getFlowList"),
+        ("read_flows_flows_filter_post", "read_flows_flows_filter_post"),
+    ],
+)
+def test_the_whole_title_or_name_of_a_function_is_found_first(
+    words: str, first: str
+) -> None:
+    """Not what has it as a part, or in a name that a framework made of the path."""
+    read = CATALOG.functions[0].changed(title="Read Flow", short_name="read_flow")
+    catalog = Catalog(
+        [
+            read.changed(name="read_flow_flows__id__get"),
+            read.changed(title="Read Flow By Name", name="read_flow_by_name_flows_get"),
+            read.changed(title="List of Flows", short_name="", name="getFlowList"),
+            read.changed(
+                title="Read Flows",
+                short_name="read_flows",
+                name="read_flows_flows_filter_post",
+            ),
+        ]
+    )
+    assert catalog.search(words)[0].name == first
+
+
 def test_what_a_parameter_may_be_is_found() -> None:
     """A search includes the options of parameters, but not the rest of their help."""
     texts = [
