@@ -57,7 +57,7 @@ CEILINGS = {
     "archaic wordings": 7,
 }
 CEILINGS_OF_THE_PAGE = {
-    "TypeScript tokens": 102_710,
+    "TypeScript tokens": 102_800,
     "longest line of TypeScript": 110,
     "TypeScript functions over 60 lines": 4,
 }

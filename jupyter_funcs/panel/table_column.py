@@ -50,6 +50,7 @@ FIRST_ROWS = 40  # a block of the page, as in front/src/table/pages.ts
 _BINS = 24
 # Pixels.
 _WIDEST = 220
+_WIDEST_TIME = 260  # a time is no label: what is cut of it can't be guessed
 _NARROWEST = 72
 _CHARACTER = 6.9
 _LONGEST_WHOLE = 1_000_000  # characters of a cell
@@ -563,7 +564,8 @@ class TableColumn:
         longest = max(
             len(text) + sum(map(str.isupper, text)) / 5 for text in texts if text
         )
-        width = round(min(_WIDEST, max(_NARROWEST, 18 + _CHARACTER * longest)))
+        widest = _WIDEST_TIME if self.kind == "date" else _WIDEST
+        width = round(min(widest, max(_NARROWEST, 18 + _CHARACTER * longest)))
         return {
             "at": self.at,
             "name": self.name,

@@ -852,6 +852,13 @@ def test_a_column_is_as_wide_as_its_sum() -> None:
     assert small["width"] < large["width"]
 
 
+def test_a_time_is_not_cut_where_a_text_of_its_length_is() -> None:
+    time = "2026-11-29 18:26:41.946116+00:00"
+    frame = pd.DataFrame({"at": [pd.Timestamp(time)], "text": [time]})
+    at, text = (each["width"] for each in TableView(frame).view()["columns"])
+    assert at > 230 > text
+
+
 def test_a_value_has_its_whole_width_and_a_long_name_may_be_cut() -> None:
     """Symbols are in capitals, which are wide; a name takes no more room than a short one and the values need."""
     frame = pd.DataFrame(

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { settled, soon, until } from "./clock.js";
 import { RUN, VIEW } from "./fake.js";
 import { press, shown, type } from "./page.js";
-import { ANSWERS, RESULT, rows } from "./states.js";
+import { ANSWERS, COLUMNS, RESULT, rows } from "./states.js";
 
 const result = (more = {}) => ({ ...RESULT, ...more, table: { ...RESULT.table, ...more.table } });
 const panel = (answers = {}, more = {}) =>
@@ -737,6 +737,30 @@ test("measures come before what is the same in all rows, and columns are moved a
   await until(() => names()[0] === "Spend");
   assert.ok(el.querySelector(".jf-th.is-pin [data-jf='sort:Spend']"));
   await close();
+});
+
+test("the ends of a range of times are as short as they differ", async () => {
+  const [date, ...others] = COLUMNS;
+  for (const [minimum, maximum, ends] of [
+    ["2024-01-31", "2025-01-31", ["2024-01", "2025-01"]],
+    ["2025-01-02 23:00:00", "2025-01-31 01:00:00", ["2025-01-02", "2025-01-31"]],
+    ["2025-01-02 09:05:00+00:00", "2025-01-02 17:30:00+00:00", ["09:05", "17:30"]],
+    ["2025-01-02 09:05:01.25", "2025-01-02 09:05:59", ["09:05:01", "09:05:59"]],
+    ["2025-01-02 09:05:01.1", "2025-01-02 09:05:01.2", ["2025-01-02", "2025-01-02"]],
+  ]) {
+    const short = [minimum.slice(0, 10), maximum.slice(0, 10)];
+    const summary = { ...date.summary, minimum, maximum, short, histogram: [1, 0.5] };
+    const { el, close } = await panel(
+      {},
+      { table: { columns: [{ ...date, summary }, ...others] } },
+    );
+    const shown = el.querySelectorAll(".jf-hist-row + p")[0].querySelectorAll("span");
+    assert.deepEqual(
+      [...shown].map((span) => span.textContent),
+      ends,
+    );
+    await close();
+  }
 });
 
 test("a number is shortened in words, and whole when it is pointed at", async () => {

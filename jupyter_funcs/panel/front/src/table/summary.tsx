@@ -102,9 +102,24 @@ function Days({ low, high }: { low: string; high: string }) {
   );
 }
 
+/** The parts of a time that are shown: months, days, minutes or seconds. */
+const PARTS = [
+  [0, 7],
+  [0, 10],
+  [11, 16],
+  [11, 19],
+];
+
+/** Two times, as short as they differ. */
+function endsOf({ minimum, maximum, short }: P.ColumnSummary) {
+  if (!minimum || !maximum) return short;
+  const ends = PARTS.map((part) => [minimum.slice(...part), maximum.slice(...part)]);
+  return ends.find(([low, high]) => low !== high) ?? short;
+}
+
 function Bars({ grid, column, summary }: ValuesProps) {
   const { at } = column;
-  const [low, high] = summary.short.map((end) => (isDate(column) ? end.slice(0, 7) : end));
+  const [low, high] = isDate(column) ? endsOf(summary) : summary.short;
   const brush = ([from, to]: [number, number]) => {
     const [low, high] = boundsOf(column, from, to);
     apply(grid, at, low || high ? { at, kind: "range", low, high } : null);
