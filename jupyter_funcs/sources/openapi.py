@@ -471,7 +471,9 @@ class _Document(Once):
         body = self._schemas.needed(operation.get("requestBody"), "body")
         sent, content_type = self.once("body", body, self._body)
         params: dict[str, Param] = {}
-        for param in (*self._parameters(item, operation), *sent):
+        for param in sorted(
+            (*self._parameters(item, operation), *sent), key=_is_beside
+        ):
             place = param.name
             if param.name in params:
                 place = f"{param.context['in']}.{param.name}"
@@ -715,6 +717,11 @@ def _is_simple(where: str, name: str, style: str) -> bool:
     return where in {"query", "header"} or (
         where == "cookie" and COOKIE.fullmatch(name) is not None
     )
+
+
+def _is_beside(param: Param) -> bool:
+    """Return whether a parameter is one of those that few fill in, which come last."""
+    return param.context["in"] in {"header", "cookie"} and not param.required
 
 
 def _as_deprecated(param: Param) -> Param:

@@ -214,7 +214,7 @@ def test_a_body_has_the_types_of_its_schema() -> None:
     )
     assert (
         " ".join(field.name for field in run.fields)
-        == "id X-Mode to body.id count size tags flag note"
+        == "id to body.id count size tags flag note X-Mode"
     )
     assert server.session().find()["asset"].tolist() == ["Orders"]
     described = run.describe().set_index("name")

@@ -140,6 +140,15 @@ def test_a_header_of_the_document_is_a_field(
     assert api.seen[0]["headers"][name.lower()] == "de"
 
 
+def test_optional_headers_come_after_what_a_form_is_for(connected: Any) -> None:
+    """Also after the body, whose parameters a document names last."""
+    body = {"properties": {"name": {"type": "string"}}}
+    headers = [param("X-Key", "header", required=True), param("X-Version", "header")]
+    run = running(connected, *headers, param("s", "cookie"), method="post", body=body)
+    names = [field.name for field in run.fields]
+    assert names == ["X-Key", "name", "X-Version", "s"]
+
+
 @pytest.mark.fault(160)
 @pytest.mark.parametrize(
     "name",
