@@ -140,7 +140,9 @@ def _page(body: Any, listed: ListedReply) -> Page:
     is_table = isinstance(body, Table) or (isinstance(body, dict) and is_split(body))
     if is_table or _declaration(body):
         return Page(body)
-    return listed.page(body) or page_of(body)
+    page = listed.page(body) or page_of(body)
+    is_part = listed.is_record and page.is_found and not page.rows
+    return Page(body) if is_part else page
 
 
 def _in_one_row(document: Any) -> bool:

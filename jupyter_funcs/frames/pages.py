@@ -75,6 +75,7 @@ _USUAL = {
     "data",
     "elements",
     "entries",
+    "entry",
     "features",
     "hits",
     "items",
@@ -348,16 +349,27 @@ def _empty(
 ) -> Path | None:
     """Return which list are the rows, of which there are none; beside others with objects, the page must say so."""
     empty = [path for path, rows in lists.items() if not rows]
-    likely = _usual(empty)
-    is_clear = len(likely) == 1 or len(empty) == len(lists)
-    if is_alone:
-        likely = likely or empty
-    elif not _counts_none(document):
-        return None
+    usual = _usual(empty)
+    likely = usual or empty
+    if not is_alone:
+        likely = usual if _counts_none(document) else []
     if len(likely) != 1:
         return None
-    is_page = is_clear and _is_alone(document, likely)
-    return likely[0] if is_page or _speaks(document, likely[0]) else None
+    [path] = likely
+    if usual:
+        is_page = _is_alone(document, likely)
+    else:
+        is_page = len(lists) == 1 and _tells_only_of_pages(document, path)
+    return path if is_page or _speaks(document, path) else None
+
+
+def _tells_only_of_pages(document: Values, path: Path) -> bool:
+    """Return whether all that stands beside a list, at each level, is what a page says of itself."""
+    for name in path:
+        if not all(is_about(other) for other in document if other != name):
+            return False
+        document = document[name]
+    return True
 
 
 def _counts_none(document: Values) -> bool:

@@ -215,6 +215,7 @@ NO_ROWS: dict[str, Any] = {
     "beside included": {"data": [], "included": [{"id": 1}]},
     "beside errors": {"data": [], "errors": [{"message": "m"}]},
     "beside empty lists": {"orders": [], "errors": [], "warnings": []},
+    "beside a status": {"ok": True, "channels": [], "response_metadata": {"c": ""}},
     "beside messages": {"records": [], "messages": [{"text": "none"}]},
     "beside facets": {"hits": [], "facets": [{"name": "a", "count": 1}]},
     "beside names of columns": {"columns": [{"name": "n"}], "rows": []},
@@ -242,6 +243,9 @@ LISTS_OF_A_RECORD: dict[str, Any] = {
     "none of two": {"orders": [], "returns": [], "shop": "s"},
     "a text beside": {"tags": ["a"], "orders": []},
     "an object beside": {"shop": {"city": "A"}, "values": []},
+    "numbers beside": {"symbol": "X", "price": 5.0, "splits": []},
+    "a flag beside": {"a": 1, "b": [], "c": False},
+    "numbers beside, one level down": {"file": {"length": 5, "tags": []}},
     "one thing": {"id": 7, "total": 0, "lines": []},
 }
 

@@ -186,6 +186,14 @@ def test_objects_in_a_row_have_columns_also_where_all_are_null() -> None:
         assert dtypes(replying(schema, reply)()) == wanted
 
 
+@pytest.mark.parametrize("name", ["splits", "values"])
+def test_a_declared_record_is_one_row_though_its_only_list_is_empty(name: str) -> None:
+    numbers = {"type": "array", "items": {"type": "number"}}
+    schema = {"type": "object", "properties": {"symbol": TEXT, name: numbers}}
+    frame = replying(schema, {"symbol": "X", name: []})()
+    assert frame.to_dict("records") == [{"symbol": "X", name: []}]
+
+
 def test_a_column_of_any_value_whose_values_are_objects_is_there_by_its_parts_only() -> (
     None
 ):
