@@ -13,10 +13,10 @@ from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import plural, quote
 from jupyter_funcs.frames.media import is_json
-from jupyter_funcs.frames.pages import Page, plain
+from jupyter_funcs.frames.pages import Following, Page, number_of, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     import pandas as pd
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.background import Progress
     from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.frames.frame import ListedReply
-    from jupyter_funcs.frames.pages import Following
     from jupyter_funcs.sources.source import Source
 
     Read = Callable[[Reply, CallOptions], Awaitable[pd.DataFrame]]
@@ -50,7 +49,26 @@ _SKIPPED = (
     "from",
     "pageoffset",
 )
+# Those of them that may also be the day or the text at which rows begin.
+_AMBIGUOUS = {"start", "from", "p"}
+_SIZES = (
+    "limit",
+    "size",
+    "pagesize",
+    "perpage",
+    "pagelimit",
+    "itemsperpage",
+    "maxresults",
+    "top",
+    "$top",
+    "take",
+    "count",
+)
 _AFTER_ROW = "startingafter"
+
+
+# Nothing says that more rows follow, and nothing says that none do.
+_UNSAID = Following("")
 
 
 class NextPage(NamedTuple):
@@ -64,7 +82,7 @@ def next_page(
     function: Function, args: Args, page: Page, more: Following, *, follows_links: bool
 ) -> NextPage | None:
     """Return what asks for the page after one, or nothing if no declared parameter does."""
-    params = {plain(param.name): param for param in reversed(function.params)}
+    params = _by_word(function)
     if "://" in more.lead or more.lead.startswith(("/", "?", "&")):
         if follows_links and not more.lead.startswith("&"):
             return NextPage(args, more.lead)
@@ -97,20 +115,51 @@ def _in_link(params: Mapping[str, Param], link: str) -> JsonObject:
 
 def _counted(params: Mapping[str, Param], args: Args, page: Page) -> JsonObject:
     """Return the argument that asks for the next page by its number, or by what is before it."""
-    for name in _NUMBERS:
-        if param := params.get(name):
-            return {param.name: _number(param, args, 1) + 1}
+    if param := _counting(params, _NUMBERS, args):
+        first = number_of(page)
+        if first is None:
+            first = only(dict, param.schema).get("minimum", 1)
+        return {param.name: _number(param, args, first) + 1}
 
-    for name in _SKIPPED:
-        if param := params.get(name):
-            first = int(name == "startindex" and not _counts_from_0(page))
-            return {param.name: _number(param, args, first) + len(page.rows)}
+    if param := _counting(params, _SKIPPED, args):
+        is_index = plain(param.name) == "startindex"
+        first = int(is_index and not _counts_from_0(page))
+        first = only(dict, param.schema).get("minimum", first)
+        return {param.name: _number(param, args, first) + len(page.rows)}
 
     for row in page.rows[-1:]:
         if _AFTER_ROW in params and isinstance(row, dict) and "id" in row:
             return {params[_AFTER_ROW].name: row["id"]}
 
     return {}
+
+
+def _counting(
+    params: Mapping[str, Param], names: Iterable[str], args: Args
+) -> Param | None:
+    """Return the first parameter of some names that takes a number."""
+    for name in names:
+        param = params.get(name)
+        if param is None:
+            continue
+        kind = only(dict, param.schema).get("type")
+        sent = str(args.get(param.name, "0"))
+        if sent.isdecimal() and not (name in _AMBIGUOUS and kind == "string"):
+            return param
+    return None
+
+
+def is_full(function: Function, args: Args, page: Page) -> bool:
+    """Return whether a page that says nothing of itself has as many rows as it may have."""
+    if page.beside or not isinstance(page.rows, list):
+        return False
+    param = _counting(_by_word(function), _SIZES, args)
+    size = _number(param, args, 0) if param else 0
+    return 0 < size <= len(page.rows)
+
+
+def _by_word(function: Function) -> dict[str, Param]:
+    return {plain(param.name): param for param in reversed(function.params)}
 
 
 def _counts_from_0(page: Page) -> bool:
@@ -120,13 +169,9 @@ def _counts_from_0(page: Page) -> bool:
 
 def _number(param: Param, args: Args, first: int) -> int:
     """Return the number that was sent, or the one that stands for the first page."""
-    schema = only(dict, param.schema)
-    value = str(
-        args.get(param.name, schema.get("default", schema.get("minimum", first)))
-    )
-    if value.isdecimal():
-        return int(value)
-    return first
+    default = only(dict, param.schema).get("default")
+    values = map(str, (args.get(param.name), default))
+    return next((int(value) for value in values if value.isdecimal()), int(first))
 
 
 def _typed(param: Param, text: str) -> Any:
@@ -197,22 +242,36 @@ class PagedRun:
             sent.add(repr(page))
             if why_not := await self._add(page):
                 return why_not
-            if pages.more is None:
-                return ""
+            more = pages.more
+            if more is None and is_full(self._function, page.args, pages.last):
+                more = _UNSAID
+            if more is None:
+                return self._why_fewer(first)
             after = next_page(
                 self._function,
                 page.args,
                 pages.last,
-                pages.more,
+                more,
                 follows_links=follows_links,
             )
+            if after is None and more is _UNSAID:
+                return ""
             if after is None:
-                return f"no parameter asks for the next page ({quote(pages.more.word)})"
+                return f"no parameter asks for the next page ({quote(more.word)})"
             if repr(after) in sent:
                 return "a page names an earlier one as its next"
             following = after
 
         return f"there are more than most_pages = {most:,} pages"
+
+    def _why_fewer(self, first: NextPage) -> str:
+        """Return that there are fewer rows than a page from the first one on has told; nothing if there aren't."""
+        total = self._pages.total
+        words = {plain(name) for name in first.args}
+        begins_later = not words.isdisjoint((*_CURSORS, *_NUMBERS, *_SKIPPED))
+        if begins_later or self._pages.rows >= total:
+            return ""
+        return f"the service counts {total:,}"
 
     async def _add(self, wanted: NextPage) -> str:
         """Add a page; return why it is none of these, or nothing."""

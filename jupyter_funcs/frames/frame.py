@@ -534,6 +534,7 @@ class AllPages:
         self.more: Following | None = None
         self.size = 0
         self.number = 0
+        self.total = 0  # rows, as far as a page that isn't the last one tells
         self._first = self.last
         self._rows: list[Any] = []
         self._seen: set[bytes] = set()
@@ -558,6 +559,8 @@ class AllPages:
         self._seen.add(content)
         self.last = page
         self.more = following(page, headers)
+        if self.more is not None:
+            self.total = self.more.total or self.total
         self.number += 1
         self.size += len(reply)
         self._rows += only(list, page.rows)

@@ -493,6 +493,16 @@ def following(page: Page, headers: Mapping[str, str]) -> Following | None:
     return _counted(len(page.rows), _of_type(int, signs))
 
 
+def number_of(page: Page) -> int | None:
+    """Return the number that a page says it has."""
+    numbers = _of_type(int, [*_signs(only(dict, page.beside), page.path)])
+    by_word = {plain(word): number for word, number in numbers.items()}
+    own = _first(by_word, _PAGE)
+    if own is None and by_word.keys() & {"totalpages", "totalelements"}:
+        return by_word.get("number")
+    return own
+
+
 def _is_lead(name: str, value: Any) -> bool:
     word = plain(name)
     is_text = isinstance(value, str) and word not in _ENDS

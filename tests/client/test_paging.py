@@ -526,3 +526,123 @@ def test_a_run_of_the_history_is_repeated_with_all_its_pages(
     lists.asked.clear()
     assert len(session.history.again(run.number)) == TOTAL
     assert len(lists.asked) == 3
+
+
+# What the declared parameters say where the reply says less
+
+
+def told_from_0(request: Request) -> Any:
+    page = number(request, "page")
+    return after(page * SIZE, page=page, total=TOTAL)
+
+
+def numbered_from_0(request: Request) -> Any:
+    page = number(request, "page")
+    return {
+        "content": ROWS[page * SIZE :][:SIZE],
+        "number": page,
+        "totalElements": TOTAL,
+    }
+
+
+def skipping(request: Request) -> Any:
+    start = number(request, "skip")
+    return ROWS[start : start + number(request, "limit", SIZE)]
+
+
+def paging(request: Request) -> Any:
+    return ROWS[(number(request, "page", 1) - 1) * SIZE :][:SIZE]
+
+
+def from_day(request: Request) -> Any:
+    return after(0, total=TOTAL, begins=request.query_params.get("start"))
+
+
+def lacking(request: Request) -> Any:
+    return after(number(request, "offset"), total=TOTAL + 3, offset=0)
+
+
+INTEGER = {"type": "integer"}
+LIMIT = {"limit": INTEGER | {"default": SIZE}}
+DECLARED: dict[str, tuple[Callable[[Request], Any], dict[str, Any]]] = {
+    "told_from_0": (told_from_0, {"page": INTEGER}),
+    "numbered_from_0": (numbered_from_0, {"page": INTEGER}),
+    "skipping": (skipping, {"skip": INTEGER | {"default": 0}, **LIMIT}),
+    "paging": (paging, {"page": INTEGER, "per_page": INTEGER | {"default": SIZE}}),
+    "from_day": (from_day, {"start": {"type": "string"}, **LIMIT}),
+    "lacking": (lacking, {"offset": INTEGER}),
+}
+
+
+@pytest.fixture(scope="module")
+def declared() -> Iterator[Any]:
+    def operation(name: str) -> dict[str, Any]:
+        params = [
+            {"name": param, "in": "query", "schema": schema}
+            for param, schema in DECLARED[name][1].items()
+        ]
+        responses = {"200": {"description": ""}}
+        return {"operationId": name, "parameters": params, "responses": responses}
+
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "Lists", "version": "1"},
+        "paths": {f"/{name}": {"get": operation(name)} for name in DECLARED},
+    }
+
+    def answer(request: Request) -> Response:
+        name = request.url.path.strip("/")
+        if name == "openapi.json":
+            return JSONResponse(document)
+        return JSONResponse(DECLARED[name][0](request))
+
+    with serving(Starlette(routes=[Route("/{name}", answer)])) as url:
+        session = jf.connect(f"{url}/openapi.json")
+        yield session
+        session.close()
+
+
+@pytest.mark.parametrize("name", ["told_from_0", "numbered_from_0"])
+def test_the_number_that_a_page_says_leads_to_the_next(
+    declared: Any, name: str
+) -> None:
+    """Pages that count from 0 are all asked for, though no parameter says so."""
+    frame, told = all_of(declared, name)
+    assert (frame["n"].tolist(), told) == ([*range(TOTAL)], [])
+
+
+@pytest.mark.parametrize("name", ["skipping", "paging"])
+def test_a_full_page_of_a_plain_list_leads_to_the_next(
+    declared: Any, name: str
+) -> None:
+    """Its size is the argument or the declared default; one that isn't full is the last."""
+    frame, told = all_of(declared, name)
+    assert (frame["n"].tolist(), told) == ([*range(TOTAL)], [])
+
+
+def test_a_size_that_is_asked_for_is_the_size_of_a_page(declared: Any) -> None:
+    run = declared["skipping"].with_options(pages="all", cache=False)
+    for limit, pages in ((2, 4), (7, 2)):
+        frame = run(limit=limit)
+        assert frame["n"].tolist() == [*range(TOTAL)]
+        assert frame.attrs["funcs"]["pages"] == pages
+    assert len(run(limit=10)) == TOTAL
+    assert run(skip=4)["n"].tolist() == [4, 5, 6]
+
+
+def test_a_parameter_for_a_day_takes_no_number_of_rows(declared: Any) -> None:
+    run = declared["from_day"].with_options(pages="all", cache=False)
+    with pytest.warns(MissingRowsWarning, match="no parameter asks for the next page"):
+        run(start="2020-06-01")
+    with pytest.warns(MissingRowsWarning, match="no parameter asks for the next page"):
+        run()
+
+
+def test_fewer_rows_than_the_service_counts_are_told(declared: Any) -> None:
+    frame, [told] = all_of(declared, "lacking")
+    assert len(frame) == TOTAL
+    assert "the service counts 10. The 7 rows so far are kept." in told
+    run = declared["lacking"].with_options(pages="all", cache=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MissingRowsWarning)
+        assert run(offset=3)["n"].tolist() == [3, 4, 5, 6]
