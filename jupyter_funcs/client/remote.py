@@ -260,7 +260,9 @@ class Remote:
         if reply.is_arrow:
             read = partial(stream_to_frame, listed=self.listed(function))
         elif not (is_service or reply.lines or is_json(reply.data, reply.media_type)):
-            read = partial(media_to_frame, media_type=reply.media_type)
+            read = partial(
+                media_to_frame, media_type=reply.media_type, schema=options.schema
+            )
         else:
             read = partial(
                 page_to_frame,

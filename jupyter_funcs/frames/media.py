@@ -25,11 +25,12 @@ from jupyter_funcs.frames.columns import (
     packed,
     texts_dtype,
 )
+from jupyter_funcs.frames.dtypes import Declared, checked
 from jupyter_funcs.frames.frame import UNLISTED, ListedReply, frame_of, to_frame
 from jupyter_funcs.frames.pages import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
     import pyarrow as pa
@@ -58,6 +59,8 @@ _FLAGS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
+# The declared types whose values aren't read from texts.
+_READ = {"int32", "int64", "float64", "bool", "Int32", "Int64", "boolean", "any"}
 # What stands for no value among numbers and flags; among texts, only an empty cell does.
 _MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL"}
 # By which the encoding of a text is told.
@@ -109,8 +112,15 @@ def is_json(reply: bytes, media_type: str) -> bool:
     return True
 
 
-def media_to_frame(reply: bytes, media_type: str) -> pd.DataFrame:
-    """Return CSV as a table, whose columns of numbers are numbers; a text as one cell; and anything else as bytes."""
+def media_to_frame(
+    reply: bytes, media_type: str, schema: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """
+    Return CSV as a table, whose columns of numbers are numbers; a text as one cell; and anything else as bytes.
+
+    `schema` has the types of columns of CSV.
+    """
+    declared = checked(schema)
     kind = media_type.partition(";")[0].strip().lower()
     if kind == PARTS:
         return _parts(reply)
@@ -119,14 +129,14 @@ def media_to_frame(reply: bytes, media_type: str) -> pd.DataFrame:
     if not is_csv and not _TEXTS.fullmatch(kind):
         return _cell(reply, kind)
     charset = _CHARSET.search(media_type)
-    encoding = charset[1] if charset else _BOMS.get(reply[:2], "utf-8-sig")
+    encoding = charset[1] if charset else _BOMS.get(reply[:2], "utf-8")
     try:
-        text = reply.decode(encoding)
+        text = reply.decode(encoding).removeprefix("\ufeff")
     except (LookupError, UnicodeDecodeError):
         text = reply.decode("cp1252", "replace")  # what spreadsheets write
 
     if is_csv:
-        return _rows(text, "\t" if is_tabs else ",", len(reply))
+        return _rows(text, "\t" if is_tabs else ",", len(reply), declared)
     return _cell(text, kind)
 
 
@@ -157,7 +167,9 @@ def _parts(reply: bytes) -> pd.DataFrame:
     return frame
 
 
-def _rows(text: str, usual: str, size: int) -> pd.DataFrame:
+def _rows(
+    text: str, usual: str, size: int, declared: Mapping[str, Declared]
+) -> pd.DataFrame:
     delimiter = _delimiter(text, usual)
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
     try:
@@ -175,9 +187,11 @@ def _rows(text: str, usual: str, size: int) -> pd.DataFrame:
     names += [f"column {place + 1}" for place in range(len(names), width)]
     cells = [*zip_longest(*rows)] or [()] * len(names)
     cells += [(None,) * len(rows)] * (len(names) - len(cells))
-    frame = frame_of(
-        Table("csv", names, [packed(_typed(column)) for column in cells], len(rows)), {}
-    )
+    columns = [
+        packed(_typed(texts, declared.get(name)))
+        for name, texts in zip(names, cells, strict=True)
+    ]
+    frame = frame_of(Table("csv", names, columns, len(rows)), declared)
     frame.attrs["funcs"] = {"shape": "csv"}
     return frame
 
@@ -190,9 +204,11 @@ def _delimiter(text: str, usual: str) -> str:
     return next((mark for mark in marks if widths[mark] > 1), usual)
 
 
-def _typed(texts: Sequence[str | None]) -> list[Any]:
+def _typed(texts: Sequence[str | None], declared: Declared | None) -> list[Any]:
     """Return the values of a column: numbers or flags where all are, else texts; none where nothing is written."""
-    read = _reader_of({text for text in texts if text and text not in _MISSING})
+    read = None
+    if declared is None or declared.kind in _READ:
+        read = _reader_of({text for text in texts if text and text not in _MISSING})
     if read is None:
         return [text or None for text in texts]
     return [read(text) if text and text not in _MISSING else None for text in texts]

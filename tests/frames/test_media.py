@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import httpx
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs.core.errors import ConfigError, ProtocolError
+from jupyter_funcs.core.errors import ArgumentError, ConfigError, ProtocolError
 from jupyter_funcs.frames.media import media_to_frame
 from tests.growth import assert_linear
 
@@ -161,6 +162,8 @@ def test_csv_is_read_in_its_encoding_and_with_its_delimiter() -> None:
     assert media_to_frame("a\nü\n".encode("cp1252"), "text/csv").loc[0, "a"] == "ü"
     assert media_to_frame(b"a\n1\n", "text/csv; charset=none-such").loc[0, "a"] == 1
     assert media_to_frame("a,b\nü,1\n".encode("utf-16"), "text/csv").loc[0, "a"] == "ü"
+    marked = "\ufeffid,v\n1,2\n".encode()
+    assert media_to_frame(marked, "text/csv; charset=utf-8").columns[0] == "id"
     for broken in (b"", b"\n\n", b'a\n"x'):
         with pytest.raises(ProtocolError, match="not valid CSV"):
             media_to_frame(broken, "text/csv")
@@ -172,6 +175,23 @@ def test_each_media_type_of_csv_is_a_table(kind: str, end: str) -> None:
     mark = "\t" if end == "tsv" else ","
     frame = media_to_frame(f"a{mark}b\n1{mark}2\n".encode(), f"{kind}/{end}")
     assert frame.to_dict("list") == {"a": [1], "b": [2]}
+
+
+def test_a_schema_says_the_types_of_columns_of_csv() -> None:
+    data = b"zip,price,at,n\n8001,1.50,2026-01-02,3\n"
+    schema = {"zip": "string", "price": "decimal", "at": "string", "n": "float64"}
+    frame = media_to_frame(data, "text/csv", schema)
+    assert frame.iloc[0].tolist() == ["8001", Decimal("1.50"), "2026-01-02", 3.0]
+    assert [str(dtype) for dtype in frame.dtypes] == [
+        "string",
+        "object",
+        "string",
+        "float64",
+    ]
+    with pytest.raises(ProtocolError, match="declared as int64 but contains 'x'"):
+        media_to_frame(b"name\nx\n", "text/csv", {"name": "int64"})
+    with pytest.raises(ArgumentError, match="unknown type 'integer'"):
+        media_to_frame(b"text", "text/plain", {"name": "integer"})
 
 
 def test_csv_is_read_in_linear_time() -> None:
