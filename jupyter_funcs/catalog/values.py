@@ -851,7 +851,7 @@ def _as_text(field: Field, value: Any) -> Any:
     match value:
         case str() as text:
             return str.__str__(text)
-        case dt.datetime() as time if _is_midnight(time) and not time.tzinfo:
+        case dt.datetime() as time if _is_day(time) and field.format != "date-time":
             return time.date().isoformat()
         case dt.date() | dt.time() as time:
             return time.isoformat()
@@ -1071,6 +1071,10 @@ def _is_missing(value: Any) -> bool:
     if type(value).__name__ == "NAType":
         return True
     return not isinstance(value, str) and bool(value != value)  # noqa: PLR0124  # only NaN and NaT
+
+
+def _is_day(value: dt.datetime) -> bool:
+    return _is_midnight(value) and not value.tzinfo
 
 
 def _is_midnight(value: dt.datetime) -> bool:

@@ -96,10 +96,13 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
     query: list[str] = []
     headers: dict[str, str] = {"Accept": context["accept"]}
     filled: list[tuple[Param, Any]] = []
+    is_json = JSON_BODY.fullmatch(context["content_type"])
     for name, value in args.items():
         where = params[name].context
         place = where["in"]
         own_name = where["name"]
+        if value is None and not (where.get("json") or (place == "body" and is_json)):
+            continue  # an address and a form have no null
         if place == "body":
             filled.append((params[name], value))
         elif place == "query":

@@ -9,6 +9,7 @@ from email import policy
 from email.parser import BytesParser
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 from IPython.core.completer import provisionalcompleter
 from starlette.applications import Starlette
@@ -58,6 +59,7 @@ class Api:
         seen = {
             "method": request.method,
             "path": request.url.path,
+            "query": request.url.query,
             "headers": dict(request.headers),
         }
         if self.keeps_body:
@@ -172,6 +174,50 @@ def test_a_cookie_of_the_document_is_a_field(api: Api, connected: Any) -> None:
     run(session="a=b; admin=1", n=2)
     assert api.seen[0]["headers"]["cookie"] == "session=a=b%3B%20admin=1; n=2"
     assert run.request(session="x")["headers"]["Cookie"] == "session=x"
+
+
+NULLABLE = {"type": ["integer", "null"]}
+
+
+@pytest.mark.parametrize("place", ["query", "header", "cookie"])
+def test_null_is_left_out_of_what_has_none(
+    api: Api, connected: Any, place: str
+) -> None:
+    """A server would read it as a text."""
+    run = running(connected, param("n", place, NULLABLE), param("X-N", place))
+    run(n=None)
+    run()
+    with_none, without = api.seen
+    assert with_none["query"] == without["query"] == ""
+    assert with_none["headers"] == without["headers"]
+
+
+@pytest.mark.parametrize("kind", ["x-www-form-urlencoded", "json"])
+def test_null_is_sent_in_json_only(connected: Any, kind: str) -> None:
+    schema = {"type": "object", "properties": {"n": NULLABLE, "m": NULLABLE}}
+    body = {"content": {f"application/{kind}": {"schema": schema}}}
+    run = running(connected, method="post", requestBody=body)
+    sent = {"json": {"n": None, "m": 1}}.get(kind, "m=1")
+    assert run.request(n=None, m=1)["body"] == sent
+
+
+@pytest.mark.parametrize(
+    ("schema", "sent"),
+    [
+        ({"type": "string", "format": "date-time"}, "2020-01-01T00:00:00"),
+        ({"type": "string", "format": "date"}, "2020-01-01"),
+        ({"type": "string"}, "2020-01-01"),
+    ],
+)
+@pytest.mark.parametrize(
+    "midnight", [pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-01").to_pydatetime()]
+)
+def test_midnight_is_a_time_where_a_time_is_declared(
+    connected: Any, schema: Any, sent: str, midnight: Any
+) -> None:
+    """Where nothing says which, it is a day."""
+    run = running(connected, method="post", body={"properties": {"at": schema}})
+    assert run.request(at=midnight)["body"] == {"at": sent}
 
 
 # What a server refuses
