@@ -809,7 +809,7 @@ def _jsonable(field: Field, value: Any) -> Any:
 def _record(value: Any) -> Any:
     """Return a pydantic model or a dataclass as a dictionary of JSON's types, as far as pydantic knows them."""
     if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
+        return value.model_dump(mode="json", by_alias=True)
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     return value
@@ -1090,7 +1090,8 @@ def is_several(value: Any) -> bool:
 
 
 def is_iterable(value: Any) -> bool:
-    return hasattr(value, "__iter__") and getattr(value, "ndim", 1) != 0
+    is_one = isinstance(value, Enum)  # a flag has parts
+    return hasattr(value, "__iter__") and getattr(value, "ndim", 1) != 0 and not is_one
 
 
 def constant_of(value: Any) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
@@ -506,7 +507,11 @@ def described(
 
 
 def _with_extensions(annotation: Any) -> Any:
-    """Return an annotation with the typed dictionaries that pydantic reads: before Python 3.12 not those of typing."""
+    """
+    Return an annotation with the typed dictionaries that pydantic reads: before Python 3.12 not those of typing.
+
+    Any iterable is a list.
+    """
     if is_typeddict(annotation) and type(annotation).__module__ == "typing":
         hints = get_type_hints(annotation, include_extras=True)
         fields = {name: _with_extensions(hint) for name, hint in hints.items()}
@@ -516,9 +521,13 @@ def _with_extensions(annotation: Any) -> Any:
 
     parts = get_args(annotation)
     changed = tuple(map(_with_extensions, parts))
+    origin: Any = Union if isinstance(annotation, UnionType) else get_origin(annotation)
+    if Iterable in (annotation, origin):
+        # What pydantic makes of it can be read only once.
+        several: Any = list
+        return several[changed] if changed else several
     if changed == parts:
         return annotation
-    origin: Any = Union if isinstance(annotation, UnionType) else get_origin(annotation)
     return origin[changed]
 
 

@@ -63,7 +63,7 @@ def tabular(value: Any) -> pd.DataFrame | pa.Table | Any:
         return table
     # A number of numpy, or an array of more dimensions.
     if hasattr(type(value), "__array_interface__"):
-        return values_of(value) if value.ndim else value
+        return values_of(value) if getattr(value, "ndim", 0) else value
 
     value = _record(value)
     if isinstance(value, Mapping):
@@ -110,7 +110,8 @@ def _table(value: Any) -> Any:  # noqa: PLR0911 - one per kind of table
 
         return pa.table(value)
 
-    if hasattr(type(value), "__array_interface__") and 0 < value.ndim < 3:
+    is_array = hasattr(type(value), "__array_interface__")
+    if is_array and 0 < getattr(value, "ndim", 0) < 3:
         return _of_array(value)
     return None
 
@@ -145,6 +146,11 @@ def _joined(parts: dict[Any, Any], *, is_tuple: bool = False) -> Any:
     # scikit-learn's name for the data with its target.
     if isinstance(parts.get("frame"), _of_pandas("DataFrame")):
         return parts["frame"]
+    are_series = bool(parts) and all(
+        isinstance(part, _of_pandas("Series")) for part in parts.values()
+    )
+    if are_series and not is_tuple:
+        return _by_label(parts)
 
     tables = {
         str(name): table
@@ -167,6 +173,15 @@ def _joined(parts: dict[Any, Any], *, is_tuple: bool = False) -> Any:
     if not all(_has_rows_of(table, index) for table in tables.values()):
         return pd.concat(tables, names=["Part"]).reset_index(level=0)
     return _side_by_side(tables, index)
+
+
+def _by_label(series: dict[Any, Any]) -> Any:
+    """Return Series by name as columns, others as rows, with equal labels beside each other."""
+    import pandas as pd
+
+    if all(isinstance(name, int) for name in series):
+        return pd.DataFrame([*series.values()])
+    return pd.DataFrame(series)
 
 
 def _side_by_side(tables: JsonObject, index: Any) -> Any:

@@ -636,18 +636,30 @@ class _Document(Once):
         context = {"in": "body", "name": name, **_style(style)}
         param = self._param(context, schema, required=required)
         if kind == MULTIPART and self._is_file(schema):
-            return _as_file(param)
+            are_several = self._only_kind(schema).get("type") == "array"
+            return _as_file(param, are_several=are_several)
         return param
 
     def _is_file(self, schema: Any) -> bool:
         """Return whether a part of a form is a file, or a list of files."""
-        part = self._schemas.resolved(schema)
+        part = self._only_kind(schema)
         if part.get("type") == "array":
-            part = self._schemas.resolved(part.get("items"))
+            part = self._only_kind(part.get("items"))
         is_encoded = "contentEncoding" in part
         return part.get("format") == "binary" or (
             "contentMediaType" in part and not is_encoded
         )
+
+    def _only_kind(self, schema: Any) -> JsonObject:
+        """Return a schema, or its only alternative but for null."""
+        part = self._schemas.resolved(schema)
+        alternatives = only(list, part.get("anyOf") or part.get("oneOf"))
+        kinds = [
+            kind
+            for kind in map(self._schemas.resolved, alternatives)
+            if kind.get("type") != "null"
+        ]
+        return kinds[0] if len(kinds) == 1 else part
 
     def _reply(self, operation: JsonObject) -> tuple[str, Any]:
         """Return the media type of a reply, JSON if there is one, and its schema."""
@@ -728,9 +740,9 @@ def _as_deprecated(param: Param) -> Param:
     return param.changed(description=f"{DEPRECATED} {param.description}".strip())
 
 
-def _as_file(param: Param) -> Param:
+def _as_file(param: Param, *, are_several: bool = False) -> Param:
     schema: JsonObject = _FILE
-    if only(dict, param.schema).get("type") == "array":
+    if are_several:
         schema = {"type": "array", "items": _FILE}
     return param.changed(schema=schema, encoding=Encoding.FILE)
 

@@ -302,6 +302,10 @@ def _result(
         value: Any = tabular(called(python, parameters, values, _check))
         if hasattr(value, "to_pandas"):
             value = value.to_pandas()
+        if isinstance(value, bytes | bytearray):
+            from jupyter_funcs.frames.media import media_to_frame
+
+            return media_to_frame(bytes(value), "application/octet-stream")
         if not hasattr(value, "iloc"):
             return _json(value)
     except BaseException as error:  # a function may even exit

@@ -610,6 +610,32 @@ def parts_of(request: dict[str, Any]) -> list[tuple[str, str | None, str, bytes]
     ]  # fmt: skip
 
 
+NULL = {"type": "null"}
+NULLABLE_FILES = {
+    "FastAPI": {"type": "string", "contentMediaType": "application/octet-stream"},
+    "binary": FILE,
+}
+
+
+@pytest.mark.parametrize("file", NULLABLE_FILES.values(), ids=NULLABLE_FILES)
+def test_a_file_that_may_be_null_is_a_file(api: Api, connected: Any, file: Any) -> None:
+    """Also one of several."""
+    files = {"type": "array", "items": file}
+    schema = {
+        "type": "object",
+        "properties": {
+            "file": {"anyOf": [file, NULL]},
+            "files": {"anyOf": [files, NULL]},
+        },
+    }
+    run = running(connected, **taking(MULTIPART, schema))
+    run(file=b"a", files=[b"b", b"c"])
+    run(file=None)
+    contents = [content for *_, content in parts_of(api.seen[0])]
+    assert contents == [b"a", b"b", b"c"]
+    assert b"null" not in api.seen[1]["body"]
+
+
 def test_a_form_with_files_is_sent_as_its_parts(
     api: Api, connected: Any, tmp_path: Path
 ) -> None:

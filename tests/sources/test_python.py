@@ -12,13 +12,15 @@ import itertools
 import math
 import sys
 import time
+import typing
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
 from ipaddress import IPv4Address
 from pathlib import Path, PurePosixPath
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from uuid import UUID
 
 import numpy as np
@@ -46,9 +48,18 @@ class Color(enum.Enum):
     BLUE = "blue"
 
 
+class Access(enum.Flag):
+    READ = 1
+    WRITE = 2
+
+
 class Point(pydantic.BaseModel):
     x: int
     y: float = 0
+
+
+class Period(pydantic.BaseModel, extra="forbid"):
+    start: int = pydantic.Field(alias="from")
 
 
 @dataclasses.dataclass
@@ -91,6 +102,11 @@ ANNOTATIONS = [
     (Color, Color.RED, Color.RED),
     (list[Color], [Color.RED], [Color.RED]),
     (Point | Color, Color.RED, Color.RED),
+    (Access, Access.READ, Access.READ),
+    (Period, Period(**{"from": 3}), Period(**{"from": 3})),
+    (Iterable[float], [1, 2.5], [1.0, 2.5]),
+    (typing.Iterable, [1, "a"], [1, "a"]),
+    (dict[str, Iterable[int]], {"a": [1]}, {"a": [1]}),
     (Literal[1, 2], 2, 2),
     (bool, True, True),
     (bool, "no", False),
@@ -250,6 +266,16 @@ RETURNED: list[tuple[Any, dict[str, list[Any]]]] = [
     ({"t": np.array(["2024-01-02"], "M8[ns]")}, {"t": [pd.Timestamp("2024-01-02")]}),
     (pd.Series([1, 2], name="s"), {"s": [1, 2]}),
     (pd.Index([1, 2]), {"Result": [1, 2]}),
+    (
+        {"a": pd.Series([1, 2], ["x", "y"]), "b": pd.Series([3, 4], ["y", "x"])},
+        {"a": [1, 2], "b": [4, 3]},
+    ),
+    (
+        [pd.Series({"a": 1, "b": 2}), pd.Series({"b": 3, "a": 4})],
+        {"a": [1, 4], "b": [2, 3]},
+    ),
+    (b"\x89PNG", {"Result": [b"\x89PNG"]}),
+    (bytearray(b"a"), {"Result": [b"a"]}),
     (Decimal("1.10"), {"Result": ["1.10"]}),
     (dt.date(2024, 1, 2), {"Result": [pd.Timestamp("2024-01-02")]}),
     ({3}, {"Result": [3]}),
@@ -278,6 +304,25 @@ def test_a_result_becomes_a_frame(returned: Any, columns: dict[str, list[Any]]) 
     }
     assert found == columns
     assert frame.attrs["funcs"]["function"] == "Lambda"
+
+
+def test_equal_labels_of_series_stand_in_one_row() -> None:
+    parts = {"a": pd.Series([1], ["x"]), "b": pd.Series([2, 3], ["y", "x"])}
+    frame = jf.connect([lambda: parts])["Lambda"]()
+    pd.testing.assert_frame_equal(frame, pd.DataFrame(parts))
+
+
+def test_what_has_the_interface_of_an_array_only_is_its_repr() -> None:
+    """As an image of Pillow."""
+
+    class Image:
+        __array_interface__: ClassVar = {"shape": (1,), "typestr": "<i4", "version": 3}
+
+        def __repr__(self) -> str:
+            return "<Image>"
+
+    frame = jf.connect([Image])["Image"]()
+    assert frame["Result"].tolist() == ["<Image>"]
 
 
 def test_a_dataframe_stays_as_it_is() -> None:
