@@ -377,7 +377,8 @@ def _read_entered(field: Field, text: Entered) -> Any:
             )
         return value
 
-    if text.strip() == "null" and takes(field, None) and not takes(field, str(text)):
+    is_any_text = takes(field, str(text)) and not field.format
+    if text.strip() == "null" and takes(field, None) and not is_any_text:
         return None
     quoted = _QUOTED_JSON.fullmatch(text)
     return quoted[2] if quoted else text
