@@ -60,6 +60,7 @@ _SOON = 10  # seconds, after which a run is kept
 _SILENT_SECONDS = 35.0
 _CANCEL_SECONDS = 5.0
 _MISSES = 3  # looks for a run, after which there is none
+_DISK_IS_FULL = HTTPStatus.INSUFFICIENT_STORAGE
 _UNANSWERED = {Proof.BROKEN, Proof.UNANSWERED}
 _FINAL = {401, 403, 408, 429}  # statuses that say nothing about the kind
 _AS_MCP = {400, 405, 406}  # how an MCP server may answer a GET
@@ -166,20 +167,23 @@ class ServiceSource:
             "Prefer": f"respond-async, wait={_SOON}",
             "Idempotency-Key": id_,
         }
-        path = RUN_PATH
-        # A run that is kept from its start is the same run if it is started again.
-        is_safe = progress.is_kept or bool(function.model_extra.get("readOnly"))
-        if progress.is_kept:
-            path = RUNS_PATH
-            body = {**body, "key": id_}
-
+        is_read_only = bool(function.model_extra.get("readOnly"))
         tries = 0
         while True:
+            path = RUN_PATH
+            sent = body
+            if progress.is_kept:
+                path = RUNS_PATH
+                sent = {**body, "key": id_}
             try:
                 reply = await self._asked(
-                    f"POST {path}", terms, progress, body, headers
+                    f"POST {path}", terms, progress, sent, headers
                 )
             except FuncsError as error:
+                if progress.is_kept and error.status == _DISK_IS_FULL:
+                    warn("The run isn't kept: the service can't write to its disk.")
+                    progress.is_kept = False
+                    continue
                 if error.proof not in _UNANSWERED:
                     raise
                 missing = error
@@ -191,7 +195,8 @@ class ServiceSource:
             with suppress(NotFoundError):
                 await self._answered(f"{RUNS_PATH}/{id_}", terms, progress, _MISSES)
                 return None
-            if not is_safe:
+            # A run that is kept from its start is the same run if it is started again.
+            if not (progress.is_kept or is_read_only):
                 raise type(missing)(
                     f"{missing.what} The service has no record of the run, which may have begun.",
                     "Check what it has done before you run it again.",

@@ -27,6 +27,10 @@ WRONG = {
         "{0}, line 3: get_odd cannot be published.\nParameter x is annotated",
     ),
     "e.ipynb": ("no notebook", "{0} is not a valid notebook: JSON is malformed"),
+    "f.1.py": (
+        ONE.format("get_dot():"),
+        "{0} cannot be imported: its name has a dot before '.py'.\nRename it",
+    ),
     "f.py": (
         f"{HEAD}@function('Shops')\ndef f(): ...",
         "{0}, line 3: Not a function: 'Shops'.",
@@ -62,6 +66,14 @@ def test_it_shows_the_form_of_each_function(capsys: pytest.CaptureFixture[str]) 
     assert logging.getLogger("jupyter_funcs.service").level == before
 
 
+def test_a_folder_that_is_named_twice_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.py").write_text(ONE.format("get_one():"))
+    assert main(["check", str(tmp_path), f"{tmp_path}/"]) == 1
+    assert "found twice: name its folder once" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_it_reports_every_error_with_its_file_and_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -81,7 +93,7 @@ def test_it_reports_every_error_with_its_file_and_line(
     assert [
         text[: len(start)] for text, start in zip(said, expected, strict=False)
     ] == expected
-    assert said[len(expected) :] == ["8 errors; 1 function can be published."]
+    assert said[len(expected) :] == ["9 errors; 1 function can be published."]
     assert all(text.count("\n") <= 2 for text in said)
 
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jupyter_funcs as jf
+from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.records import history
+from jupyter_funcs.service.accounts.kept_records import KeptRecords
 from jupyter_funcs.service.publishing.registry import function
 from jupyter_funcs.sources import source
 from tests.panel.page import Page
@@ -106,6 +108,22 @@ def test_a_run_that_takes_longer_is_kept_by_itself(
     assert job.result(60)["n"].tolist() == [1]
     assert service.look(job.id)["state"] == "done"
     assert held.runs == 1
+
+
+@pytest.mark.fault(164)
+def test_a_run_that_cannot_be_kept_runs_as_others_do_and_says_so(
+    keeping: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a full disk, also where it was to be kept from its start."""
+    service = keeping(QUICK)
+
+    def unwritable(*_: object, **__: object) -> None:
+        raise SetupError("database or disk is full")
+
+    monkeypatch.setattr(KeptRecords, "add", unwritable)
+    quick = service.connect().quick.with_options(keep=True)
+    with pytest.warns(UserWarning, match="isn't kept: the service can't write"):
+        assert quick()["n"].tolist() == [1]
 
 
 @pytest.mark.slow

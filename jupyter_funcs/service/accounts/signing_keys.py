@@ -183,7 +183,10 @@ def _read(path: Path) -> list[SigningKey]:
     except OSError as error:
         raise SetupError(f"{what} cannot be read: {error.strerror}.") from None
 
-    advice = "\nIf somebody may have read them: jupyter funcs admin signing-key rotate --overlap 0"
+    command = "jupyter funcs admin signing-key rotate --overlap 0"
+    advice = (
+        f"\nIf somebody may have read them: {command}, with this service's --config."
+    )
     refuse_access_of_others(f"{what} are", path, status, advice)
     keys = _parsed(content)
     if not keys:

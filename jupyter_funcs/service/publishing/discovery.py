@@ -102,6 +102,11 @@ def _in_file(path: Path, package: str) -> list[PublishedFunction]:
 
         return [notebooks.read(path)]
 
+    if "." in path.stem:
+        raise SetupError(
+            f"{path} cannot be imported: its name has a dot before '.py'.\n"
+            "Rename it, or start the file name with '_' to leave it out."
+        )
     functions = _functions(
         _imported(partial(importlib.import_module, f"{package}.{path.stem}"), str(path))
     )

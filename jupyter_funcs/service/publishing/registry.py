@@ -313,9 +313,11 @@ def _is_call(first: inspect.Parameter) -> bool:
 
 
 def same_name(first: PublishedFunction, other: PublishedFunction) -> SetupError:
+    advice = "Names must be unique in a catalog: rename one of them."
+    if first.place == other.place:
+        advice = "That is one function, which is found twice: name its folder once in functions.folders."
     return SetupError(
-        f"Two functions are named {quoted(first.name)}:\n{first.place}, and {other.place}.\n"
-        "Names must be unique in a catalog: rename one of them."
+        f"Two functions are named {quoted(first.name)}:\n{first.place}, and {other.place}.\n{advice}"
     )
 
 

@@ -21,6 +21,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, suppress
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -161,6 +162,8 @@ class Worker:
     excess: str = ""
     expiry: asyncio.TimerHandle | None = None
     _printed: int = 0
+    # Of the run whose output is logged.
+    _context: Context = field(default_factory=Context)
 
     def __post_init__(self) -> None:
         self._logging = asyncio.create_task(self._log())
@@ -211,7 +214,7 @@ class Worker:
                 self._printed += len(printed)
                 if self._printed <= _MOST_PRINTED:
                     text = printed[:_LONGEST_LINE].decode(errors="replace").rstrip()
-                    log.info("%s", exact(text, lambda _: "?"))
+                    self._context.run(log.info, "%s", exact(text, lambda _: "?"))
 
     def send(self, order: Any) -> None:
         """Send an order, or what a function asked for."""
@@ -252,6 +255,7 @@ class Worker:
     ) -> WorkerReply:
         """Execute an order, with an `answer` to what its function asks for, and return the last reply."""
         self._printed = 0
+        self._context = copy_context()
         try:
             async with self._watched(call):
                 self.send(order)

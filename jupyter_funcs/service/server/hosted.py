@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import hashlib
 import logging
@@ -42,7 +43,6 @@ from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.runs import Limits, Runs
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Sequence
 
     from starlette.applications import Starlette
@@ -154,6 +154,7 @@ class LiveService:
 
     def __post_init__(self) -> None:
         self._ended = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._versions = [build(self.load(), self.config)]
 
     @property
@@ -178,6 +179,7 @@ class LiveService:
 
     def start(self) -> None:
         """Take over the kept runs of processes that have ended; called on the event loop."""
+        self._loop = asyncio.get_running_loop()
         if kept := self.service.kept:
             kept.start()
 
@@ -212,7 +214,8 @@ class LiveService:
                 is_busy = version.runs.admitted or (
                     version.kept and version.kept.unfinished
                 )
-                if not version.requests and not is_busy:
+                is_over = not version.requests and not is_busy
+                if is_over and (version.kept is None or version.kept.retire()):
                     self._versions.remove(version)
                     version.ends.close()
             if now == last and now != built:  # no longer being written
@@ -229,6 +232,8 @@ class LiveService:
             log.error("%s\nThe functions from before are still served.", error)  # noqa: TRY400 - one line
             return
 
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self.start)
         log.info("Reloaded: serving %s.", self.service.about)
         after = self.service.settings
         if before.server.model_dump(include=_FIXED) != after.server.model_dump(

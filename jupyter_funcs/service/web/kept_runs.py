@@ -166,6 +166,7 @@ class KeptRuns:
         self._lock = threading.Lock()
         self._watching: asyncio.Task[None] | None = None
         self._is_stopping = False
+        self._is_retired = False
 
     def routes(self) -> list[Route]:
         run = f"{_PATH}/{{id}}"
@@ -185,8 +186,13 @@ class KeptRuns:
 
     def start(self) -> None:
         """Take over what processes that have ended left, now and from now on; called on the event loop."""
-        if self._watching is None or self._watching.done():
+        if not self._is_retired and (self._watching is None or self._watching.done()):
             self._watching = asyncio.create_task(self._watch())
+
+    def retire(self) -> bool:
+        """Look at no more runs, as nothing asks for any; return whether the last look is over."""
+        self._is_retired = True
+        return self._watching is None or self._watching.done()
 
     def release(self) -> list[asyncio.Task[Response]]:
         """Let those go who wait for a run, as the service stops; return the runs that are running."""
@@ -550,6 +556,9 @@ class KeptRuns:
 
         if text:
             self._hold(live, state, about, reply, text)
+        if text and reply:
+            notes = filter(None, [about["warning"], text])
+            reply.headers["Funcs-Warning"] = " ".join(notes)
         self._service.grants.audit.record(
             *("run", live.user.name, live.wanted.function, None, live.address),
             *(outcome(about["status"], live.facts), about["seconds"], about["rows"]),
@@ -590,7 +599,7 @@ class KeptRuns:
 
     async def _watch(self) -> None:
         pruned = -_PRUNE_SECONDS
-        while not self._is_stopping:
+        while not (self._is_stopping or self._is_retired):
             try:
                 if time.monotonic() > pruned + _PRUNE_SECONDS:
                     pruned = time.monotonic()

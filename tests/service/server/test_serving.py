@@ -936,6 +936,26 @@ def test_it_serves_again_when_a_published_file_or_the_configuration_changes(
     other.says("Another service is running with the state folder")
     assert "Another service" not in service.said
     assert service.end() == 0
+    assert "can't be looked at" not in service.said
+
+
+@pytest.mark.slow
+def test_what_a_function_prints_is_logged_with_the_request_that_ran_it(
+    serve: Callable[..., Served], config: str, ann: dict[str, str]
+) -> None:
+    """Not with that of the request for which its process was started."""
+    service = serve("--config", config)
+    for identifier in ("first", "second"):
+        post(
+            service.address + RUN,
+            headers=ann | {"X-Request-Id": identifier},
+            json={"FunctionName": "Nap", "Args": {"seconds": "0"}},
+        )
+    assert service.end() == 0
+    printed = [
+        json.loads(line) for line in service.said.splitlines() if "napping" in line
+    ]
+    assert [record["request_id"] for record in printed] == ["first", "second"]
 
 
 @pytest.mark.slow

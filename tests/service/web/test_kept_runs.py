@@ -318,8 +318,10 @@ def test_results_that_were_fetched_make_room_and_others_stay(
     third = kept.look("key-00000002")
     assert third["state"] == "done"
     assert "2.5 kB" in third["note"]
-    # It isn't kept, but who waits for it gets it.
-    assert kept.ask("GET", f"{RUNS}/key-00000002/result").status_code == 200
+    # It isn't kept, but who waits for it gets it, with a note.
+    held = kept.ask("GET", f"{RUNS}/key-00000002/result")
+    assert held.status_code == 200
+    assert "2.5 kB" in held.headers["funcs-warning"]
     assert kept.ask("GET", f"{RUNS}/key-00000000/result").status_code == 200
     assert becomes(lambda: kept.records.find(1, "key-00000000") is not None)
     kept.begin("Long", "key-00000003")
@@ -357,6 +359,23 @@ def test_a_full_disk_keeps_runs_going_and_says_what_is_not_kept(
     reply = kept.prefer("Held", "key-00000003", 0.2)
     assert reply.json()["body"] == '[{"n":1}]'
     assert "wasn't kept" in reply.headers["funcs-warning"]
+
+
+def test_a_version_that_serves_no_more_ends_its_looks_before_its_records_are_closed(
+    keeping: Callable[..., Kept], caplog: pytest.LogCaptureFixture
+) -> None:
+    """As after a reload: nothing reads the closed database."""
+    kept = keeping(QUICK)
+    kept.begin("Quick", "key-00000001")
+    kept.look("key-00000001")
+    runs = kept.app.state.kept
+    assert not runs.retire()
+    assert becomes(runs.retire)
+    kept.records.close()
+    kept.grants.close()
+    runs.start()
+    assert runs.retire()
+    assert not caplog.records
 
 
 def test_results_are_kept_for_their_time_whatever_the_clock_does(
