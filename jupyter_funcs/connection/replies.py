@@ -94,6 +94,8 @@ _FRAMING = {"content-length", "transfer-encoding"}
 # The most bytes that one step of zlib returns, and that it receives.
 _MAX_OUTPUT = 2**20
 _MAX_INPUT = 2**16
+# Those of the others that an operation gets are about what it does.
+_OF_ANY_REQUEST = {400, 401, 403, 405, 407, 408, 409, 413, 422, 425, 429}
 # They may be about arguments, as a 422 is.
 _REFUSALS = {
     HTTPStatus.BAD_REQUEST,
@@ -312,14 +314,8 @@ async def read_failure(
     again = ""
     if retry_after is not None:
         again = f"Try again in {math.ceil(retry_after)} s."
-    if is_operation and status == HTTPStatus.NOT_FOUND:
-        url = response.request.url.copy_with(query=None, fragment=None)
-        return Failure(
-            FunctionError(
-                error_text(body) or "The service has nothing of this name.",
-                f"There is nothing at {redacted_line(str(url), _MAX_TEXT)} (404).",
-            )
-        )
+    if is_operation and 400 <= status < 500 and status not in _OF_ANY_REQUEST:
+        return Failure(_refusal_of_operation(response, error_text(body)))
 
     error = _error(response, body, again)
     if status == HTTPStatus.UNAUTHORIZED and not any(map(Hidden.reveal, secrets)):
@@ -335,6 +331,22 @@ async def read_failure(
         proof = proof_of_status(status)
     return Failure(
         error, proof, retry_after, rejects_token=status == HTTPStatus.UNAUTHORIZED
+    )
+
+
+def _refusal_of_operation(response: httpx.Response, text: str) -> FunctionError:
+    """Return what a server says of an operation, whose address is the document's."""
+    status = response.status_code
+    url = response.request.url.copy_with(query=None, fragment=None)
+    address = redacted_line(str(url), _MAX_TEXT)
+    if status == HTTPStatus.NOT_FOUND:
+        return FunctionError(
+            text or "The service has nothing of this name.",
+            f"There is nothing at {address} (404).",
+        )
+    return FunctionError(
+        text or f"The service refuses the run ({status}).",
+        f"{address} answered with status {status}.",
     )
 
 

@@ -11,6 +11,7 @@ it is text.
 from __future__ import annotations
 
 import argparse
+import builtins
 import json
 import re
 import unicodedata
@@ -287,12 +288,19 @@ def read_value(
     return Entered(as_text(text))
 
 
+# What IPython adds to the variables of its user.
+_OF_SHELL = {"In", "Out", "exit", "quit", *vars(builtins)}
+
+
 def no_variable(name: str, namespace: Namespace) -> tuple[str, str]:
     """Return that there is no such variable, and what to do."""
     # A copy of the names: a cell may define one while we iterate.
-    hint = did_you_mean(
-        name, (other for other in list(namespace) if not other.startswith("_"))
+    own = (
+        other
+        for other in list(namespace)
+        if not other.startswith("_") and other not in _OF_SHELL
     )
+    hint = did_you_mean(name, own)
     hint = hint or f"Define it, or quote the value: '${name}'."
     return f"There is no variable {quote(name)}.", hint
 

@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import textwrap
-from itertools import cycle, zip_longest
+from itertools import compress, cycle, zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
@@ -58,10 +58,15 @@ class Listing(pd.DataFrame):
     def __repr__(self) -> str:
         if self.empty:
             return inert(self.nothing)
+        width = terminal_width()
         texts = [[str(name), *column] for name, column in self._inert().items()]
-        table = table_text(
-            texts, [_is_number(dtype) for dtype in self.dtypes], terminal_width()
-        )
+        right = [_is_number(dtype) for dtype in self.dtypes]
+        if sum(max(map(len, column)) + len(_GAP) for column in texts) > width:
+            # What is empty takes no room from the others.
+            is_shown = [any(column[1:]) for column in texts]
+            texts = [*compress(texts, is_shown)]
+            right = [*compress(right, is_shown)]
+        table = table_text(texts, right, width)
         if hidden := self._hidden():
             return f"{hidden}\n{table}"
         return table

@@ -13,7 +13,7 @@ from IPython.core.completer import (
     SimpleMatcherResult,
     context_matcher,
 )
-from IPython.core.magic import no_var_expand
+from IPython.core.magic import needs_local_scope, no_var_expand
 from IPython.lib.pretty import _repr_pprint  # what prints a frame otherwise
 
 if TYPE_CHECKING:
@@ -69,12 +69,22 @@ class Extension:
 
         return complete(context, self.state)
 
+    @needs_local_scope
     @no_var_expand
-    def funcs(self, line: str, cell: str | None = None) -> Any:
+    def funcs(
+        self,
+        line: str,
+        cell: str | None = None,
+        local_ns: dict[str, Any] | None = None,
+    ) -> Any:
         """Choose a function, fill in its form and run it: see ``%funcs --help``."""
         from jupyter_funcs.magic.subcommands import run
 
-        return run(self.state, line, cell)
+        self.state.local = local_ns or {}
+        try:
+            return run(self.state, line, cell)
+        finally:
+            self.state.local = {}  # they end with their function
 
     def object_inspect_mime(self, name: str, *args: Any, **options: Any) -> Any:
         """Return the shell's answer to Shift-Tab; for a name that it doesn't know, the help of a listed function."""

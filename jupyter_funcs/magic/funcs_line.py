@@ -52,7 +52,7 @@ class Line:
 
     def value(self, word: str) -> Any:
         """Return the value of a word, which may name a variable."""
-        return read_word(word, self.sessions.namespace)
+        return read_word(word, self.sessions.visible)
 
     def call(self) -> tuple[str, Values]:
         """Return the name of a function and its arguments, from the line and the cell's body."""
@@ -60,7 +60,7 @@ class Line:
         self._check_words(name, arguments)
         values = {}
         if self.cell is not None:
-            values = read_body(self.cell, self.sessions.namespace)
+            values = read_body(self.cell, self.sessions.visible)
         argument = "name"
         for word in arguments:
             match = NAME_AND_VALUE.fullmatch(word)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import ChainMap
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from jupyter_funcs.core.warn import collect_warnings
 from jupyter_funcs.magic.masking import mask
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from concurrent import futures
 
     from IPython.core.interactiveshell import InteractiveShell
@@ -34,6 +36,8 @@ class Sessions:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self.shell = shell
+        # The variables of the function that a line is in.
+        self.local: dict[str, Any] = {}
         # The functions of each profile are listed once.
         self._by_profile: dict[str, Session] = {}
 
@@ -42,6 +46,11 @@ class Sessions:
         """The user's variables."""
         variables: dict[str, Any] = self.shell.user_ns
         return variables
+
+    @property
+    def visible(self) -> Mapping[str, Any]:
+        """The variables that a line sees."""
+        return ChainMap(self.local, self.namespace)
 
     @property
     def current(self) -> Session:

@@ -99,7 +99,7 @@ def _variable_hint(line: Line, error: ArgumentError) -> str:
         name, _, value = word.partition("=")
         variable = value.strip("{}")
         if variable in error.what and usable(
-            variable, line.sessions.namespace.get(variable)
+            variable, line.sessions.visible.get(variable)
         ):
             return f"For your variable, write {name}=${variable}."
 

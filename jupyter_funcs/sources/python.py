@@ -287,7 +287,7 @@ def _arguments(
             # Only of some errors is the place a part.
             names = (place, place.partition(".")[0])
             field = next(filter(None, (part_named(fields, name) for name in names)))
-            texts[field.name] = [f"{field.label} {text}"]
+            texts[field.name] = [f"{field.name} {text}"]
         raise ArgumentError(hint=f"{function.name} was not run.", errors=texts)
 
     return values

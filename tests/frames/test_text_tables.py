@@ -121,6 +121,15 @@ def test_any_table_keeps_its_letters_and_its_width(
     )
 
 
+def test_a_column_without_any_value_takes_no_room_from_the_others() -> None:
+    """It is there where there is room, and in the table."""
+    frame = pd.DataFrame({"a": ["word " * 20], "empty": [""], "n": [1]})
+    wide = Listing(frame)
+    assert repr(wide).split()[:2] == ["a", "n"]
+    assert [*wide] == ["a", "empty", "n"]
+    assert "empty" in repr(Listing(frame.assign(a="word")))
+
+
 def test_a_time_of_today_is_shown_without_its_date() -> None:
     """If all of a column are; a date isn't broken at its hyphens."""
     now = pd.Timestamp.now().floor("s")

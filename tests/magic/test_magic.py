@@ -45,6 +45,40 @@ if TYPE_CHECKING:
 DAILY = f'get_panel_daily PanelName="{PANEL}" Symbol="{SYMBOL}"'
 
 
+def hello(name: str) -> dict[str, str]:
+    """Say hello."""
+    return {"said": name}
+
+
+@pytest.fixture
+def greeting(run: Any, shell: InteractiveShell) -> Any:
+    """Run cells of a notebook whose catalog says hello."""
+    extension.of(shell).state._session = jf.connect([hello])
+    return run
+
+
+def test_a_line_in_a_function_sees_its_variables(
+    greeting: Any, shell: InteractiveShell
+) -> None:
+    """Before those of the notebook, which are as before when it ends."""
+    greeting("name = 'of the notebook'")
+    greeting("def f(name):\n    frame = %funcs call hello name=$name\n    return frame")
+    assert greeting("f('of f')")["said"].tolist() == ["of f"]
+    assert greeting("%funcs call hello name=$name")["said"].tolist() == [
+        "of the notebook"
+    ]
+    greeting("def g(own):\n    %funcs call hello name=$own -o kept\ng('of g')")
+    assert shell.user_ns["kept"]["said"].tolist() == ["of g"]
+    with pytest.raises(jf.ArgumentError, match="There is no variable 'own'"):
+        greeting("%funcs call hello name=$own")
+
+
+def test_what_the_shell_adds_is_never_meant(greeting: Any) -> None:
+    with pytest.raises(jf.ArgumentError, match="There is no variable 'qut'") as refused:
+        greeting("%funcs call hello name=$qut")
+    assert refused.value.hint == "Define it, or quote the value: '$qut'."
+
+
 @pytest.fixture
 def run(shell: InteractiveShell) -> Iterator[Any]:
     """Run a cell as a user does; return its value or raise its error. The session in use is back at the end."""

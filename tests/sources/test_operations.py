@@ -416,6 +416,21 @@ def test_what_has_no_known_form_is_words_too(
         assert not set(str(refused.value)) & set('{}[]"')
 
 
+@pytest.mark.parametrize("status", [402, 404, 406, 410, 412, 415, 418, 423, 451])
+def test_what_a_server_says_of_an_operation_is_told_with_its_address(
+    api: Api, connected: Any, status: int
+) -> None:
+    """The address is the document's: nothing says to check it."""
+    run = running(connected)
+    for body, what in (({"detail": "PNG files only"}, "PNG files only"), (None, "")):
+        api.told(status, body)
+        with pytest.raises(jf.FunctionError) as refused:
+            run()
+        assert what in refused.value.what
+        assert "/run " in refused.value.hint
+        assert str(status) in refused.value.hint
+
+
 # An operation that is accepted, and its result asked for
 
 ROWS = [{"total": 5}]

@@ -411,7 +411,7 @@ def test_a_wrong_value_is_an_error_at_its_field() -> None:
     with pytest.raises(ArgumentError) as caught:
         function(path="nope")
     assert caught.value.errors["path"][0].startswith(
-        "Path does not take 'nope': Value error, invalid literal"
+        "path does not take 'nope': Value error, invalid literal"
     )
     assert str(caught.value).endswith("\nTake was not run.")
 

@@ -245,13 +245,16 @@ class LiveService:
 
     def _files(self) -> set[tuple[Path, int, int, int]]:
         """Return the configuration and the published files with what changes when they are written."""
+        state = self.service.folder.resolve()
         paths = list(filter(None, [self.config]))
         for published in self.service.settings.functions.folders:
             for folder, inner, names in os.walk(published):
                 inner[:] = [
                     name
                     for name in inner
-                    if not name.startswith(".") and name != "__pycache__"
+                    if not name.startswith(".")
+                    and name != "__pycache__"
+                    and Path(folder, name).resolve() != state
                 ]
                 paths += [
                     Path(folder, name) for name in names if not name.startswith(".")

@@ -251,6 +251,11 @@ class WantedRun(NamedTuple):
                 "FunctionName is missing or not text. Send the name of a function, as listed.",
             )
 
+        misspelt = [key for key in document if key.casefold() == "args"]
+        if misspelt and "Args" not in document:
+            raise RequestError(
+                400, f"{quoted(misspelt[0])} is not known. Send the arguments in Args."
+            )
         if not isinstance(args, dict | None):
             raise RequestError(
                 400, "Args is not an object. Send the arguments by name."

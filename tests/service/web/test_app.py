@@ -265,6 +265,11 @@ def test_an_unknown_path_is_404_in_plain_text(wire: Wire) -> None:
         pytest.param(b"{}", "FunctionName", id="no name"),
         pytest.param(b'{"FunctionName": 7}', "FunctionName", id="name is a number"),
         pytest.param(
+            b'{"FunctionName": "Get Panels", "args": {"x": "1"}}',
+            "'args' is not known. Send the arguments in Args.",
+            id="misspelt arguments",
+        ),
+        pytest.param(
             b'{"FunctionName": "Get Panels", "Args": []}',
             "Args",
             id="arguments are an array",
