@@ -34,10 +34,25 @@ if TYPE_CHECKING:
 
 # How parameters are called that take a cursor, the number of a page, or how many rows to skip.
 _CURSORS = (
-    "cursor", "pagetoken", "nexttoken", "nextcursor", "pagecursor", "after", "startingafter", "continuationtoken",
-    "continuation", "continue", "marker", "token", "exclusivestartkey", "startkey", "next", "pageafter",
-    "paginationtoken", "startcursor",
-)  # fmt: skip
+    "cursor",
+    "pagetoken",
+    "nexttoken",
+    "nextcursor",
+    "pagecursor",
+    "after",
+    "startingafter",
+    "continuationtoken",
+    "continuation",
+    "continue",
+    "marker",
+    "token",
+    "exclusivestartkey",
+    "startkey",
+    "next",
+    "pageafter",
+    "paginationtoken",
+    "startcursor",
+)
 _NUMBERS = ("page", "pagenumber", "pageno", "pagenum", "pageindex", "p")
 _SKIPPED = (
     "offset",

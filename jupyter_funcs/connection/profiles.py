@@ -45,17 +45,15 @@ _HEADERS = {"token": "Authorization", "api_key": "X-Api-Key"}
 _ORIGINS = ("env", "file", "command", "keyring")
 _SOURCES = [f"{kind}_{origin}" for kind in _HEADERS for origin in _ORIGINS] + ["login"]
 _KEYS = {
-    *(
-        "url",
-        "file",
-        "keep",
-        "kind",
-        "timeout",
-        "allow_server",
-        "allow_http",
-        "server",
-        "auth",
-    ),
+    "url",
+    "file",
+    "keep",
+    "kind",
+    "timeout",
+    "allow_server",
+    "allow_http",
+    "server",
+    "auth",
     "synonyms",
     *_SOURCES,
 }

@@ -72,23 +72,20 @@ _NDJSON = {
     "application/x-jsonlines",
 }
 _KEPT_HEADERS = (
-    *(
-        "content-range",
-        "link",
-        "x-next-page",
-        "x-page",
-        "x-total-count",
-        "x-total-pages",
-    ),
-    *("funcs-runs", "funcs-run-seconds"),
-    *(
-        "location",
-        "operation-location",
-        "azure-asyncoperation",
-        "retry-after",
-        "date",
-        "etag",
-    ),
+    "content-range",
+    "link",
+    "x-next-page",
+    "x-page",
+    "x-total-count",
+    "x-total-pages",
+    "funcs-runs",
+    "funcs-run-seconds",
+    "location",
+    "operation-location",
+    "azure-asyncoperation",
+    "retry-after",
+    "date",
+    "etag",
 )
 _FRAMING = {"content-length", "transfer-encoding"}
 # The most bytes that one step of zlib returns, and that it receives.

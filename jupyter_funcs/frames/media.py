@@ -60,9 +60,25 @@ _FLAGS = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 # The declared types whose values aren't read from texts.
-_READ = {"int32", "int64", "float64", "bool", "Int32", "Int64", "boolean", "any"}
+_READ = {
+    "int32",
+    "int64",
+    "float64",
+    "bool",
+    "Int32",
+    "Int64",
+    "boolean",
+    "any",
+}
 # What stands for no value among numbers and flags; among texts, only an empty cell does.
-_MISSING = {"NA", "N/A", "NaN", "nan", "null", "NULL"}
+_MISSING = {
+    "NA",
+    "N/A",
+    "NaN",
+    "nan",
+    "null",
+    "NULL",
+}
 # By which the encoding of a text is told.
 _BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 

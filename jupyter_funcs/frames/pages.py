@@ -418,7 +418,14 @@ _SPEAKING = _PAGING | {
 _MORE = re.compile(
     r"(has)?more(data|items|pages|records|results|rows)?(available|follows?)?|hasnext(page)?|(is)?truncated"
 )
-_LAST = {"done", "endofrecords", "islast", "islastpage", "last", "lastpage"}
+_LAST = {
+    "done",
+    "endofrecords",
+    "islast",
+    "islastpage",
+    "last",
+    "lastpage",
+}
 _NEXT = re.compile(
     r"(@?odata\.)?next(page|records?|results?)?(after|cursor|href|key|link|marker|number|offset|page|path|position|skip"
     r"|start|token|uri|url)?|continu(e|ation)(token)?|cursor|lastevaluatedkey|resumptiontoken"
@@ -443,9 +450,28 @@ _PAGES = {
     "pagestotal",
     "totalpages",
 }
-_PAGE = {"currentpage", "page", "pageindex", "pageno", "pagenumber"}
-_OFFSETS = {"from", "offset", "skip", "start", "startat"}
-_SIZES = {"hitsperpage", "itemsperpage", "limit", "pagesize", "perpage", "size"}
+_PAGE = {
+    "currentpage",
+    "page",
+    "pageindex",
+    "pageno",
+    "pagenumber",
+}
+_OFFSETS = {
+    "from",
+    "offset",
+    "skip",
+    "start",
+    "startat",
+}
+_SIZES = {
+    "hitsperpage",
+    "itemsperpage",
+    "limit",
+    "pagesize",
+    "perpage",
+    "size",
+}
 STATUS = ":status"
 """The name of a reply's status among its headers, as in HTTP/2."""
 

@@ -47,8 +47,21 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|%")
 
 # Last words of names of identifiers.
 _NAMING = {
-    *("id", "ids", "code", "codes", "key", "number", "no", "nr", "zip", "postcode"),
-    *("isin", "cusip", "sedol", "sic", "naics"),
+    "id",
+    "ids",
+    "code",
+    "codes",
+    "key",
+    "number",
+    "no",
+    "nr",
+    "zip",
+    "postcode",
+    "isin",
+    "cusip",
+    "sedol",
+    "sic",
+    "naics",
 }
 _LABELS = {"name", "label", "company", "issuer", "description", "title"}
 _CALENDAR = {
@@ -78,31 +91,27 @@ _SHARE = {
 }
 # Ratios, and counts of people who may be in several groups, can't be summed.
 _NOT_ADDITIVE = _SHARE | {
-    *(
-        "per",
-        "avg",
-        "average",
-        "mean",
-        "median",
-        "min",
-        "max",
-        "std",
-        "price",
-        "index",
-        "score",
-        "rank",
-        "balance",
-    ),
-    *(
-        "cardholder",
-        "cardholders",
-        "customer",
-        "customers",
-        "user",
-        "users",
-        "unique",
-        "distinct",
-    ),
+    "per",
+    "avg",
+    "average",
+    "mean",
+    "median",
+    "min",
+    "max",
+    "std",
+    "price",
+    "index",
+    "score",
+    "rank",
+    "balance",
+    "cardholder",
+    "cardholders",
+    "customer",
+    "customers",
+    "user",
+    "users",
+    "unique",
+    "distinct",
 }
 
 

@@ -146,10 +146,8 @@ def _joined(parts: dict[Any, Any], *, is_tuple: bool = False) -> Any:
     # scikit-learn's name for the data with its target.
     if isinstance(parts.get("frame"), _of_pandas("DataFrame")):
         return parts["frame"]
-    are_series = bool(parts) and all(
-        isinstance(part, _of_pandas("Series")) for part in parts.values()
-    )
-    if are_series and not is_tuple:
+    series = _of_kind("Series", parts.values())
+    if 0 < len(series) == len(parts) and not is_tuple:
         return _by_label(parts)
 
     tables = {
@@ -157,9 +155,7 @@ def _joined(parts: dict[Any, Any], *, is_tuple: bool = False) -> Any:
         for name, part in parts.items()
         if (table := _table(part)) is not None
     }
-    frames = [
-        part for part in parts.values() if isinstance(part, _of_pandas("DataFrame"))
-    ]
+    frames = _of_kind("DataFrame", parts.values())
     are_arrays = (
         is_tuple
         and len(tables) == len(parts)
@@ -173,6 +169,12 @@ def _joined(parts: dict[Any, Any], *, is_tuple: bool = False) -> Any:
     if not all(_has_rows_of(table, index) for table in tables.values()):
         return pd.concat(tables, names=["Part"]).reset_index(level=0)
     return _side_by_side(tables, index)
+
+
+def _of_kind(name: str, parts: Collection[Any]) -> list[Any]:
+    """Return those of some values that are of a class of pandas."""
+    kind = _of_pandas(name)
+    return [part for part in parts if isinstance(part, kind)]
 
 
 def _by_label(series: dict[Any, Any]) -> Any:

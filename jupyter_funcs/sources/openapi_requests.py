@@ -91,20 +91,16 @@ DELIMITERS = {
 def request_of(function: Function, args: Args, connection: Connection) -> Request:
     """Return the request that runs an operation; it goes nowhere but to the connection's own servers."""
     context = function.context
-    params = {param.name: param for param in function.params}
     path: dict[str, str] = {}
     query: list[str] = []
     headers: dict[str, str] = {"Accept": context["accept"]}
     filled: list[tuple[Param, Any]] = []
-    is_json = JSON_BODY.fullmatch(context["content_type"])
-    for name, value in args.items():
-        where = params[name].context
+    for param, value in _sent(function, args):
+        where = param.context
         place = where["in"]
         own_name = where["name"]
-        if value is None and not (where.get("json") or (place == "body" and is_json)):
-            continue  # an address and a form have no null
         if place == "body":
-            filled.append((params[name], value))
+            filled.append((param, value))
         elif place == "query":
             query += _query(where, value)
         elif place == "path":
@@ -115,7 +111,7 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
             cookies = [headers.get("Cookie"), f"{own_name}={text}"]
             headers["Cookie"] = "; ".join(filter(None, cookies))
         else:
-            headers[own_name] = _header(name, _joined(where, value))
+            headers[own_name] = _header(param.name, _joined(where, value))
 
     url = context["server"] + _filled(context["path"], path)
     url = "?".join(filter(None, [url, "&".join(query)]))
@@ -135,6 +131,17 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
     return Request(
         context["method"], url, data, headers, credentials, is_operation=True
     )
+
+
+def _sent(function: Function, args: Args) -> Iterator[tuple[Param, Any]]:
+    """Yield what is sent: an address and a form have no null."""
+    params = {param.name: param for param in function.params}
+    is_json = JSON_BODY.fullmatch(function.context["content_type"])
+    for name, value in args.items():
+        where = params[name].context
+        has_null = where.get("json") or (where["in"] == "body" and is_json)
+        if value is not None or has_null:
+            yield params[name], value
 
 
 def _escape_of(name: str, path: str) -> Callable[[str], str]:

@@ -69,8 +69,12 @@ _MOST_WATCHING = 0.05
 _FIXED = {"host", "port", "tls_certificate", "tls_key", "processes", "log"}
 # Limits of which each process has its share.
 _SHARED = (
-    *("engine_threads", "workers", "concurrent_runs", "runs_a_user"),
-    *("wrong_logins_per_name", "wrong_logins_per_address"),
+    "engine_threads",
+    "workers",
+    "concurrent_runs",
+    "runs_a_user",
+    "wrong_logins_per_name",
+    "wrong_logins_per_address",
 )
 
 

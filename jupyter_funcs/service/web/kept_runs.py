@@ -560,7 +560,11 @@ class KeptRuns:
             notes = filter(None, [about["warning"], text])
             reply.headers["Funcs-Warning"] = " ".join(notes)
         self._service.grants.audit.record(
-            *("run", live.user.name, live.wanted.function, None, live.address),
+            "run",
+            live.user.name,
+            live.wanted.function,
+            None,
+            live.address,
             *(outcome(about["status"], live.facts), about["seconds"], about["rows"]),
         )
 
