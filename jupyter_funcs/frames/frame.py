@@ -137,7 +137,9 @@ def _rounded(value: Any) -> Any:
 
 def _page(body: Any, listed: ListedReply) -> Page:
     """Return the rows of a reply of any API; what says its own columns is all rows."""
-    is_table = isinstance(body, Table) or (isinstance(body, dict) and is_split(body))
+    is_table = isinstance(body, Table)
+    if isinstance(body, dict) and is_split(body):
+        is_table = not are_objects(body["columns"])  # which say more than their names
     if is_table or _declaration(body):
         return Page(body)
     page = listed.page(body) or page_of(body)

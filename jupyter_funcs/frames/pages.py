@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.frames.columns import are_objects
@@ -57,6 +57,8 @@ _ABOUT = _PAGING | {
     "sort",
     "warnings",
 }
+# Names of lists that describe the columns of a table.
+_COLUMNS = {"columns", "fields", "rowType"}
 _PAGINATION = {"pageinfo", "pagination", "paging"}  # only a page has these
 _LINKS = {"_links", "link", "links"}
 _PLAIN = {
@@ -153,7 +155,10 @@ def _page_in(document: JsonObject) -> Page:
     if rows := _series(document.get("data", document)):
         return Page(rows, {"structure": document.get("data", document)["structure"]})
     tables = dict(_tables(document))
-    lists = {**dict(_lists(document)), **tables}
+    lists = dict(_lists(document))
+    for place, table in tables.items():
+        lists[place] = table.rows
+        lists.pop(table.names, None)  # the header says them
     objects = {path: rows for path, rows in lists.items() if are_objects(rows)}
     path = _chosen(document, lists, objects)
     if path is None or (path not in tables and _is_part(document, path)):
@@ -214,23 +219,46 @@ def _lists(document: JsonObject) -> Iterator[tuple[Path, list[Any]]]:
                 yield (*path, name), keyed(value)
 
 
-def _tables(document: JsonObject) -> Iterator[tuple[Path, list[Any]]]:
-    """Yield the lists of lists beside which there is a list of the names of their columns, as objects."""
+class _NamedRows(NamedTuple):
+    """A list of lists as rows, and where the names of their columns are."""
+
+    rows: list[JsonObject]
+    names: Path
+
+
+def _tables(document: JsonObject) -> Iterator[tuple[Path, _NamedRows]]:
+    """Yield the lists of lists for whose columns another list has names: beside them, or of columns anywhere."""
+    described: dict[int, tuple[Path, list[Any]]] = {}
     for path, parent in _objects(document):
-        lists = {
-            name: value for name, value in parent.items() if isinstance(value, list)
-        }
-        by_width = {len(names): names for names in map(_names, lists.values()) if names}
-        for name, rows in lists.items():
-            if set(map(type, rows)) == {list}:
-                [width, *others] = set(map(len, rows))
-            else:
-                [width, *others] = {0}
-            if not others and (names := by_width.get(width)):
-                yield (
-                    (*path, name),
-                    [dict(zip(names, row, strict=True)) for row in rows],
-                )
+        described |= _by_width(path, parent, only_columns=True)
+    for path, parent in _objects(document):
+        beside = _by_width(path, parent)
+        for name, rows in parent.items():
+            width = _width(rows)
+            place, names = beside.get(width) or described.get(width) or ((), [])
+            if names:
+                found = [dict(zip(names, row, strict=True)) for row in rows]
+                yield (*path, name), _NamedRows(found, place)
+
+
+def _by_width(
+    path: Path, parent: JsonObject, *, only_columns: bool = False
+) -> dict[int, tuple[Path, list[Any]]]:
+    """Return the lists of names in an object, and where they are, by how many names they have."""
+    named = {
+        name: _names(value)
+        for name, value in parent.items()
+        if isinstance(value, list) and (not only_columns or name in _COLUMNS)
+    }
+    return {len(names): ((*path, name), names) for name, names in named.items()}
+
+
+def _width(rows: Any) -> int:
+    """Return how many values each of some lists has; 0 if they have different numbers, or aren't lists."""
+    if not isinstance(rows, list) or set(map(type, rows)) != {list}:
+        return 0
+    [width, *others] = set(map(len, rows))
+    return 0 if others else width
 
 
 def _names(values: list[Any]) -> list[Any]:

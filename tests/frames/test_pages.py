@@ -98,6 +98,14 @@ PAGES: dict[str, Any] = {
         "fields": [{"name": "n"}, {"name": "v"}],
         "data": [[1, 5], [2, 6]],
     },
+    "names of the columns elsewhere": {
+        "resultSetMetaData": {"numRows": 2, "rowType": [{"name": "n"}, {"name": "v"}]},
+        "data": [[1, 5], [2, 6]],
+    },
+    "names of the columns at another depth": {
+        "manifest": {"schema": {"columns": [{"name": "n"}, {"name": "v"}]}},
+        "result": {"row_count": 2, "data_array": [[1, 5], [2, 6]]},
+    },
     "names of the columns of one thing": {
         "dataset": {"id": 1, "column_names": ["n", "v"], "data": [[1, 5], [2, 6]]}
     },
@@ -258,6 +266,19 @@ def test_an_empty_list_of_a_record_is_a_part_of_it(document: Any) -> None:
 def test_rows_beside_a_count_of_something_else_are_the_table() -> None:
     for document in ({"orders": ROWS}, {"orders": ROWS, "tags": []}):
         assert len(read({"count": 0, **document})[0]) == 2
+
+
+def test_the_names_of_columns_are_not_told_as_another_list() -> None:
+    """What else is said of them stays beside the table."""
+    columns = [{"name": "n", "type": "int"}, {"name": "v", "type": "int"}]
+    frame, told = read({"columns": columns, "data": [[1, 5], [2, 6]]})
+    assert (frame.to_dict("list"), told) == ({"n": [1, 2], "v": [5, 6]}, [])
+    assert frame.attrs["funcs"]["page"] == {"columns": columns}
+
+
+def test_any_names_do_not_name_columns_elsewhere() -> None:
+    frame, _ = read({"tags": {"own": ["a", "b"]}, "points": {"xy": [[1, 2], [3, 4]]}})
+    assert [*frame] == ["tags.own", "points.xy"]
 
 
 def test_a_second_list_is_kept_beside_the_table_and_named_once() -> None:
@@ -488,10 +509,14 @@ def test_replies_of_the_service_are_not_searched_for_rows() -> None:
             "data": [[1] * 5] * n,
             **{f"names {at}": list("abcde") for at in range(n)},
         },
+        lambda n: {
+            "data": [[1] * 5] * n,
+            **{f"m{at}": {"columns": list("abcde")} for at in range(n)},
+        },
         lambda n: {"data": ROWS, "links": [{"rel": "next"}] * n},
         lambda n: {str(at): {"x": at} for at in range(n)},
     ],
-    ids=["members", "lists", "names", "links", "keys"],
+    ids=["members", "lists", "names", "columns", "links", "keys"],
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_rows_are_found_in_linear_time(document: Any) -> None:
