@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from jupyter_funcs.core.json_decoding import only
@@ -56,6 +57,17 @@ _ABOUT = _PAGING | {
     "shards",
     "sort",
     "warnings",
+}
+# Names of lists that say when the values beside them are of.
+_TIMES = {
+    "date",
+    "dates",
+    "datetime",
+    "day",
+    "time",
+    "times",
+    "timestamp",
+    "timestamps",
 }
 # Names of lists that describe the columns of a table.
 _COLUMNS = {"columns", "fields", "rowType"}
@@ -154,6 +166,8 @@ def page_of(document: Any) -> Page:
 def _page_in(document: JsonObject) -> Page:
     if rows := _series(document.get("data", document)):
         return Page(rows, {"structure": document.get("data", document)["structure"]})
+    if rows := _cells(document):
+        return Page(rows, _without(document, ("value",)))
     tables = dict(_tables(document))
     lists = dict(_lists(document))
     for place, table in tables.items():
@@ -217,6 +231,26 @@ def _lists(document: JsonObject) -> Iterator[tuple[Path, list[Any]]]:
                 yield (*path, name), value
             elif isinstance(value, dict) and is_mapping(value):
                 yield (*path, name), keyed(value)
+            elif isinstance(value, dict) and _are_columns(value):
+                rows = zip(*value.values(), strict=True)
+                yield (
+                    (*path, name),
+                    [dict(zip(value, row, strict=True)) for row in rows],
+                )
+
+
+def _are_columns(value: JsonObject) -> bool:
+    """Return whether an object has lists of one length, of which one says when the values of the others are of."""
+    if len(value) < 2 or set(map(type, value.values())) != {list}:
+        return False
+    [length, *others] = set(map(len, value.values()))
+    kinds = set(map(type, chain.from_iterable(value.values())))
+    return (
+        length > 1
+        and not others
+        and kinds.isdisjoint({dict, list})
+        and not _TIMES.isdisjoint(map(plain, value))
+    )
 
 
 class _NamedRows(NamedTuple):
@@ -289,9 +323,9 @@ def keyed(value: Mapping[str, JsonObject]) -> list[JsonObject]:
 
 def _series(document: Any) -> list[JsonObject]:
     """Return the observations of SDMX-JSON, each with the values of its dimensions."""
-    rows: list[JsonObject] = []
     with suppress(AttributeError, IndexError, KeyError, TypeError, ValueError):
         dimensions = document["structure"]["dimensions"]
+        rows = []
         for series in (
             own for data in document["dataSets"] for own in data["series"].items()
         ):
@@ -304,8 +338,42 @@ def _series(document: Any) -> list[JsonObject]:
                         "value": observed[0],
                     }
                 )
+        return rows
 
-    return rows
+    return []  # what is known of some of them isn't all
+
+
+def _cells(document: JsonObject) -> list[JsonObject]:
+    """Return the values of JSON-stat, each with the categories of its dimensions."""
+    with suppress(AttributeError, IndexError, KeyError, TypeError, ValueError):
+        names = document["id"]
+        axes = [
+            (name, size, _categories(document["dimension"][name]["category"]))
+            for name, size in zip(names, document["size"], strict=True)
+        ]
+        values = document["value"]
+        cells = values.items() if isinstance(values, dict) else enumerate(values)
+        rows = []
+        for place, value in cells:
+            row = {"value": value}
+            left = int(place)
+            for name, size, categories in reversed(axes):
+                left, at = divmod(left, size)
+                row[name] = categories[at]
+            if left:
+                return []
+            rows.append({name: row[name] for name in (*names, "value")})
+        return rows
+
+    return []
+
+
+def _categories(category: JsonObject) -> list[str]:
+    """Return the codes of a dimension in their order."""
+    index = category.get("index", category.get("label"))
+    if isinstance(index, dict) and "index" in category:
+        return sorted(index, key=index.__getitem__)
+    return list(index or ())
 
 
 def _values(dimensions: list[Any], key: str) -> JsonObject:

@@ -147,6 +147,65 @@ def test_a_record_is_one_row_with_dotted_columns(document: dict[str, Any]) -> No
     assert {name.partition(".")[0] for name in frame.columns} == set(document)
 
 
+def test_lists_beside_their_times_are_columns() -> None:
+    """As weather services answer, with the units beside."""
+    hourly = {"time": ["2026-01-01T00:00", "2026-01-01T01:00"], "rain": [0.5, 1.5]}
+    units = {"time": "iso8601", "rain": "mm"}
+    document = {"latitude": 52.5, "hourly_units": units, "hourly": hourly}
+    frame, told = read(document)
+    assert frame["rain"].tolist() == [0.5, 1.5]
+    assert str(frame["time"].dtype) == "datetime64[us]"
+    assert (told, frame.attrs["funcs"]["page"]["hourly_units"]) == ([], units)
+    daily = {"time": ["2026-01-01"] * 3, "rain": [1, 2, 3]}
+    frame, [told_of_hourly] = read({**document, "daily": daily})
+    assert len(frame) == 3
+    assert "'hourly' (2 rows)" in told_of_hourly
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        {"time": [1, 2], "rain": [1]},
+        {"first": [1, 2], "second": [3, 4]},
+        {"time": [1], "rain": [2]},
+        {"time": [1, 2], "rain": [[1], [2]]},
+        {"time": [1, 2], "unit": "mm"},
+    ],
+)
+def test_other_lists_in_an_object_are_parts_of_a_record(lists: Any) -> None:
+    assert len(read({"place": {"city": "A"}, "series": lists})[0]) == 1
+
+
+def cube(value: Any, **more: Any) -> dict[str, Any]:
+    geo = {"category": {"index": {"FR": 1, "DE": 0}, "label": {"DE": "Germany"}}}
+    time = {"category": {"index": ["2020", "2021"]}}
+    unit = {"category": {"label": {"EUR": "Euro"}}}
+    dimension = {"geo": geo, "time": time, "unit": unit}
+    about = {"version": "2.0", "class": "dataset", "id": ["geo", "time", "unit"]}
+    return {**about, "size": [2, 2, 1], "dimension": dimension, "value": value, **more}
+
+
+def test_the_values_of_json_stat_have_the_categories_of_their_dimensions() -> None:
+    """All of them, or those that are there by their places."""
+    frame, told = read(cube([1.5, None, 3, 4]))
+    assert [*frame] == ["geo", "time", "unit", "value"]
+    assert frame["geo"].tolist() == ["DE", "DE", "FR", "FR"]
+    assert frame["time"].astype(str).str[:4].tolist() == ["2020", "2021"] * 2
+    assert frame["value"].tolist()[2:] == [3, 4]
+    assert "dimension" in frame.attrs["funcs"]["page"]
+    assert told == []
+    frame, _ = read(cube({"0": 1, "3": 4}))
+    assert frame[["geo", "value"]].to_numpy().tolist() == [["DE", 1], ["FR", 4]]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"size": [2]}, {"value": {"9": 1}}, {"dimension": {}}]
+)
+def test_what_is_no_json_stat_stays_a_record(wrong: Any) -> None:
+    frame, _ = read({**cube([1, 2, 3, 4]), **wrong})
+    assert len(frame) == 1
+
+
 def test_objects_by_days_numbers_or_codes_are_rows_and_the_key_is_the_first_column() -> (
     None
 ):

@@ -375,7 +375,7 @@ def test_a_version_that_serves_no_more_ends_its_looks_before_its_records_are_clo
     kept.grants.close()
     runs.start()
     assert runs.retire()
-    assert not caplog.records
+    assert not [record for record in caplog.records if "kept runs" in record.message]
 
 
 def test_results_are_kept_for_their_time_whatever_the_clock_does(
