@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jupyter_funcs.core.errors import SetupError
+from jupyter_funcs.service.builtin import companies, demo
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.publishing import discovery, notebooks, results
 from jupyter_funcs.service.publishing.registry import Registry
 from tests.examples import row_id
@@ -362,6 +364,17 @@ def test_the_guides_examples_are_published_and_run(tmp_path: Path, code: str) ->
     assert stores() == ["Harbour", "Hill", "Market"]
     found = results.encoded(sales("Hill", since=date(2024, 3, 3)))
     assert json.loads(json.loads(found.content)["body"])[0]["day"] == "2024-03-03"
+
+
+@pytest.mark.slow
+def test_the_guides_sql_is_run_over_the_data_of_the_service(tmp_path: Path) -> None:
+    [code] = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    [days] = load(write(tmp_path, days=code))
+    with contextlib.closing(DuckDBEngine(companies.reference(), demo.cards)) as engine:
+        engine.open()
+        rows = days(engine.call())
+    assert len(rows) == 24
+    assert {*rows[0]} == {"symbol", "days"}
 
 
 FAILING = """
