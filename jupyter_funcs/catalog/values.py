@@ -514,8 +514,11 @@ def refuse_table(field: Field, value: Any) -> None:
         alike = [
             column for column in columns if folded(str(column)) == folded(field.name)
         ]
+        use = f"use table[{quote((alike or columns)[0])}]"
+        if field.is_json:
+            use = "use table.to_dict('records') for its rows"
         raise WrongValueError(
-            f"takes one column, not a whole table: use table[{quote((alike or columns)[0])}] "
+            f"takes one column, not a whole table: {use} "
             "(in %funcs, assign it to a variable first)."
         )
 

@@ -27,7 +27,7 @@ def diff(
     before: pd.DataFrame,
     after: pd.DataFrame,
     *,
-    keys: Sequence[str] | None = None,
+    keys: Sequence[str] | str | None = None,
     tolerance: float = 0.0,
     names: tuple[str, str] = _TIMES,
 ) -> pd.DataFrame:
@@ -73,8 +73,10 @@ def diff(
 
     _check(before, "first")
     _check(after, "second")
-    before = _nullable(before)
-    after = _nullable(after)
+    before = _nullable(_with_labels(before))
+    after = _nullable(_with_labels(after))
+    if isinstance(keys, str):
+        keys = [keys]
     common = [column for column in after.columns if column in before.columns]
     named, old, new = _indexed_by_keys(before, after, keys, common)
     # `isin` rounds nullable integers.
@@ -116,6 +118,16 @@ def diff(
         "only": dict(zip(names, only, strict=True)),
     }
     return compared
+
+
+def _with_labels(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with the named levels of its index as columns, as of a grouped one."""
+    names = [
+        name
+        for name in frame.index.names
+        if name is not None and name not in frame.columns
+    ]
+    return frame.reset_index(level=names) if names else frame
 
 
 def _indexed_by_keys(

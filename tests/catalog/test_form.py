@@ -297,7 +297,7 @@ BAD: list[tuple[Kind, Any, str]] = [
         b"a", iter("a"), object(), [object()], {"a": {1: len}}, {("a",): 1}, {"a": b"a"},
     )),
     *((Kind.JSON, value, "has no value") for value in ([float("nan")], {"a": pd.NaT})),
-    (Kind.JSON, pd.DataFrame({"a": [1]}), "takes one column, not a whole table"),
+    (Kind.JSON, pd.DataFrame({"a": [1]}), "takes one column, not a whole table: use table.to_dict('records')"),
     *((Kind.TEXT, value, "takes text, not") for value in (object(), dt.timedelta(1), len, int, ...)),
     *((Kind.LIST, value, "takes a list, not") for value in (
         {"a": 1}, np.array([["a"]]), iter(["a"]), (one for one in "ab"),

@@ -355,3 +355,16 @@ def test_durations_are_values(dtype: Any) -> None:
     assert jf.diff(before, before, tolerance=0.1).empty
     assert jf.diff(before, before.assign(id=[7, 8, 9]))["v (delta)"].isna().all()
     assert "v (delta)" not in jf.diff(before, before.assign(v=[1, 2, 3]))
+
+
+def test_the_names_of_rows_are_keys_as_columns_are() -> None:
+    """As of a grouped result; a key may be a single name."""
+    before = pd.DataFrame({"g": ["a", "b"], "n": [1, 2]}).groupby("g").sum()
+    after = before.assign(n=[1, 3])
+    for keys in (None, ["g"], "g"):
+        changed = jf.diff(before, after, keys=keys)
+        assert changed["g"].tolist() == ["b"]
+        assert changed["n (after)"].tolist() == [3]
+    two = pd.DataFrame({"g": ["a"], "h": ["x"], "n": [1]}).set_index(["g", "h"])
+    assert jf.diff(two, two.assign(n=2))[["g", "h"]].to_numpy().tolist() == [["a", "x"]]
+    assert jf.diff(two, two.reset_index()).empty
