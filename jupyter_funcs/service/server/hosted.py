@@ -66,7 +66,15 @@ _POLL_SECONDS = 0.5
 # Listing the files takes at most this part of the time.
 _MOST_WATCHING = 0.05
 # What is read only when the process starts.
-_FIXED = {"host", "port", "tls_certificate", "tls_key", "processes", "log"}
+_FIXED = {
+    "host",
+    "port",
+    "tls_certificate",
+    "tls_key",
+    "processes",
+    "stop_seconds",
+    "log",
+}
 # Limits of which each process has its share.
 _SHARED = (
     "engine_threads",
@@ -229,9 +237,13 @@ class LiveService:
 
     def _rebuild(self) -> None:
         log.info("Files have changed; reloading.")
-        before = self.service.settings
+        fixed = self.service.settings.server.model_dump(include=_FIXED)
         try:
-            self._versions.append(build(self.load(), self.config))
+            settings = self.load()
+            wanted = settings.server.model_dump(include=_FIXED)
+            server = settings.server.model_copy(update=fixed)
+            settings = settings.model_copy(update={"server": server})
+            self._versions.append(build(settings, self.config))
         except Exception as error:  # noqa: BLE001 - the next change may fix it, whatever it is
             log.error("%s\nThe functions from before are still served.", error)  # noqa: TRY400 - one line
             return
@@ -239,13 +251,9 @@ class LiveService:
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self.start)
         log.info("Reloaded: serving %s.", self.service.about)
-        after = self.service.settings
-        if before.server.model_dump(include=_FIXED) != after.server.model_dump(
-            include=_FIXED
-        ):
-            log.warning(
-                "The address, the certificate and the format of the log change when you restart the service."
-            )
+        if changed := [name for name in fixed if wanted[name] != fixed[name]]:
+            names = quoted_list(f"server.{name}" for name in changed)
+            log.warning("%s will change when you restart the service.", names)
 
     def _files(self) -> set[tuple[Path, int, int, int]]:
         """Return the configuration and the published files with what changes when they are written."""

@@ -930,7 +930,7 @@ def test_it_serves_again_when_a_published_file_or_the_configuration_changes(
         'organisation = "Team"\n[server]\nport = 1\n[functions]\nfolders = ["published"]\n'
     )
     service.says("Reloaded: serving 11 functions, 7 of them over the data of the demo")
-    service.says("when you restart the service")
+    service.says("will change when you restart the service")
     assert names() == ["Nap", "Sleep", "Fail", "Unseen"]
     other = serve("--config", config)
     other.says("Another service is running with the state folder")
