@@ -53,24 +53,35 @@ test("a panel of a view without a name shows nothing that another has kept", asy
   await close();
 });
 
-test("a page that is loaded again shows the rows and columns that were in sight, of the same filter", async (context) => {
+/** A panel of a name, whose rows were searched before its page was loaded again. */
+async function searched(context) {
   storage(context);
   const traits = {
     view: { ...VIEW, panel: "one" },
     run: { ...RUN, state: "done", number: 3, result: result() },
   };
-  const first = await shown(traits, { ...ANSWERS, rows: ({ from, to }) => rows(from, to, 9_000) });
+  const answers = { ...ANSWERS, rows: ({ from, to }) => rows(from, to, 9_000) };
+  const first = await shown(traits, answers);
   type(first.$("find"), "Mid");
   await until(() => first.$("grid").getAttribute("aria-rowcount") === "9001");
-  Object.assign(first.$("grid"), { scrollTop: 28 * 5000, scrollLeft: 30 });
-  first.$("grid").dispatchEvent(new Event("scroll"));
-  await until(() => first.el.querySelector('[aria-rowindex="5002"]')?.children[2].textContent);
+  return { first, traits, answers };
+}
+
+function scroll(grid, to) {
+  Object.assign(grid, to);
+  grid.dispatchEvent(new Event("scroll"));
+}
+
+const isInSight = (el, row) =>
+  until(() => el.querySelector(`[aria-rowindex="${row + 2}"]`)?.children[2].textContent);
+
+test("a page that is loaded again shows the rows and columns that were in sight, of the same filter", async (context) => {
+  const { first, traits, answers } = await searched(context);
+  scroll(first.$("grid"), { scrollTop: 28 * 5000, scrollLeft: 30 });
+  await isInSight(first.el, 5000);
   await first.close();
-  const { el, $, close } = await shown(traits, {
-    ...ANSWERS,
-    rows: ({ from, to }) => rows(from, to, 9_000),
-  });
-  await until(() => el.querySelector('[aria-rowindex="5002"]')?.children[2].textContent);
+  const { el, $, close } = await shown(traits, answers);
+  await isInSight(el, 5000);
   assert.deepEqual(
     [$("grid").scrollTop, $("grid").scrollLeft, $("find").value],
     [28 * 5000, 30, "Mid"],
@@ -79,23 +90,15 @@ test("a page that is loaded again shows the rows and columns that were in sight,
 });
 
 test("what is scrolled to before the filtered rows of a page loaded again are here stays in sight", async (context) => {
-  storage(context);
-  const traits = {
-    view: { ...VIEW, panel: "one" },
-    run: { ...RUN, state: "done", number: 3, result: result() },
-  };
-  const first = await shown(traits, { ...ANSWERS, rows: ({ from, to }) => rows(from, to, 9_000) });
-  type(first.$("find"), "Mid");
-  await until(() => first.$("grid").getAttribute("aria-rowcount") === "9001");
+  const { first, traits, answers } = await searched(context);
   await first.close();
-  const { model, el, $, close } = await shown(traits, { ...ANSWERS, rows: null });
+  const { model, el, $, close } = await shown(traits, { ...answers, rows: null });
   const { id } = last(model, "rows");
-  $("grid").scrollTop = 28 * 5000;
-  $("grid").dispatchEvent(new Event("scroll"));
-  model.answers.rows = ({ from, to }) => rows(from, to, 9_000);
+  scroll($("grid"), { scrollTop: 28 * 5000 });
+  Object.assign(model.answers, answers);
   model.emit("msg:custom", { v: 1, re: id, ...rows(0, 40, 9_000) });
   await until(() => $("grid").getAttribute("aria-rowcount") === "9001");
-  await until(() => el.querySelector('[aria-rowindex="5002"]')?.children[2].textContent);
+  await isInSight(el, 5000);
   assert.equal($("grid").scrollTop, 28 * 5000);
   await close();
 });
