@@ -75,8 +75,6 @@ def diff(
     _check(after, "second")
     before = _nullable(_with_labels(before))
     after = _nullable(_with_labels(after))
-    if isinstance(keys, str):
-        keys = [keys]
     common = [column for column in after.columns if column in before.columns]
     named, old, new = _indexed_by_keys(before, after, keys, common)
     # `isin` rounds nullable integers.
@@ -133,7 +131,7 @@ def _with_labels(frame: pd.DataFrame) -> pd.DataFrame:
 def _indexed_by_keys(
     before: pd.DataFrame,
     after: pd.DataFrame,
-    keys: Sequence[str] | None,
+    keys: Sequence[str] | str | None,
     common: list[Any],
 ) -> tuple[list[str], pd.DataFrame, pd.DataFrame]:
     try:
@@ -178,10 +176,12 @@ def apart(before: pd.DataFrame, after: pd.DataFrame) -> list[Any]:
 def _keys(
     before: pd.DataFrame,
     after: pd.DataFrame,
-    keys: Sequence[str] | None,
+    keys: Sequence[str] | str | None,
     common: list[Any],
 ) -> list[str]:
     frames = before, after
+    if isinstance(keys, str):
+        keys = [keys]
     for key in keys or ():
         if key not in common:
             columns = listed(map(str, common))

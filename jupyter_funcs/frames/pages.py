@@ -271,8 +271,8 @@ def _tables(document: JsonObject) -> Iterator[tuple[Path, _NamedRows]]:
             width = _width(rows)
             place, names = beside.get(width) or described.get(width) or ((), [])
             if names:
-                found = [dict(zip(names, row, strict=True)) for row in rows]
-                yield (*path, name), _NamedRows(found, place)
+                objects = [dict(zip(names, row, strict=True)) for row in rows]
+                yield (*path, name), _NamedRows(objects, place)
 
 
 def _by_width(

@@ -261,8 +261,9 @@ class Panel(anywidget.AnyWidget):
         try:
             kind, fields = requests.read(content)
             tab = fields.pop("tab")
-            told = await self._answer_to(kind, fields)
+            # Before the answer, which may take longer than that of a later request.
             state.tab = tab or state.tab
+            told = await self._answer_to(kind, fields)
             is_news = bool(tab) or not kind.reads
         except Exception as error:  # noqa: BLE001  # the page shows it
             told = {

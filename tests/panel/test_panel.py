@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import dataclasses
 import io
@@ -144,6 +145,32 @@ def test_what_changes_nothing_publishes_nothing(
     page.ask("json", run=number, path=[], tab="json", **{"from": 0})
     page.ask("tab", tab="table")
     assert published == ["json", "table"]
+
+
+def test_the_tab_that_was_clicked_last_stays_however_long_another_takes(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a large chart that is left while it is computed."""
+    page.ask("choose", function="get_panels")
+    number = page.run()
+    settle(page)
+    begun, go = threading.Event(), threading.Event()
+    answer_to = Panel._answer_to
+
+    async def slow(panel: Panel, kind: Any, fields: Any) -> Any:
+        if kind.method == "node":
+            begun.set()
+            await asyncio.to_thread(go.wait, 60)
+        return await answer_to(panel, kind, fields)
+
+    monkeypatch.setattr(Panel, "_answer_to", slow)
+    tree = {"kind": "json", "run": number, "path": [], "from": 0, "tab": "json"}
+    late = background.start(page.panel._answer({"v": 1, "id": 99, **tree}))
+    assert begun.wait(60)
+    page.ask("tab", tab="table")
+    go.set()
+    background.wait(late, 60)
+    assert page.panel._state.tab == page.panel._tab == "table"
 
 
 def test_a_result_is_sent_once(page: Page) -> None:
