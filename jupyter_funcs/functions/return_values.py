@@ -68,6 +68,8 @@ def tabular(value: Any) -> pd.DataFrame | pa.Table | Any:
     value = _record(value)
     if isinstance(value, Mapping):
         parts = {_key(name): part for name, part in value.items()}
+        if len(set(map(str, parts))) < len(value):
+            raise ValueError("Two of its names are the same text, such as 1 and '1'.")
         table = _joined(parts)
         return parts if table is None else table
 

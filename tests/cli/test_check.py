@@ -74,6 +74,19 @@ def test_a_folder_that_is_named_twice_is_said(
     assert "found twice: name its folder once" in capsys.readouterr().err
 
 
+def test_what_functions_were_to_read_and_is_not_there_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "a.py").write_text(ONE.format("get_one():"))
+    config = tmp_path / "service.toml"
+    config.write_text(
+        "[functions]\nfolders = ['.']\nreadable = ['nowhere']\nvariables = ['NOT_SET']"
+    )
+    assert main(["check", "--config", str(config)]) == 0
+    assert "nowhere, which doesn't exist" in caplog.text
+    assert "NOT_SET, which isn't set" in caplog.text
+
+
 @pytest.mark.slow
 def test_it_reports_every_error_with_its_file_and_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -306,6 +306,12 @@ def test_a_result_becomes_a_frame(returned: Any, columns: dict[str, list[Any]]) 
     assert frame.attrs["funcs"]["function"] == "Lambda"
 
 
+def test_names_that_are_one_as_texts_are_refused() -> None:
+    """JSON has texts only, and the second would replace the first."""
+    with pytest.raises(FunctionError, match="the same text, such as 1 and '1'"):
+        jf.connect([lambda: {1: 2, "1": 3}])["Lambda"]()
+
+
 def test_equal_labels_of_series_stand_in_one_row() -> None:
     parts = {"a": pd.Series([1], ["x"]), "b": pd.Series([2, 3], ["y", "x"])}
     frame = jf.connect([lambda: parts])["Lambda"]()

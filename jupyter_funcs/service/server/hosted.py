@@ -24,7 +24,7 @@ from jupyter_funcs.service.accounts.account_records import Asset, folded
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.kept_records import KeptLimits
 from jupyter_funcs.service.builtin import card_functions, companies, demo
-from jupyter_funcs.service.config.settings import Settings, load
+from jupyter_funcs.service.config.settings import Functions, Settings, load
 from jupyter_funcs.service.engine.remote_engine import (
     IN_MEMORY,
     RemoteEngine,
@@ -417,12 +417,23 @@ def _workers(
         import_seconds=settings.server.run_seconds,
         memory=own.memory_limit,
     )
+    _warn_of_missing_things(own)
     idle = settings.server.idle_workers
     if idle is None:
         idle = _most_workers()
     return Workers(
         setup, own.variables, idle=idle, idle_seconds=settings.server.idle_seconds
     )
+
+
+def _warn_of_missing_things(own: Functions) -> None:
+    """Warn of what functions were to read, and isn't there."""
+    for path in own.readable:
+        if not path.exists():
+            log.warning("functions.readable names %s, which doesn't exist.", path)
+    for name in own.variables:
+        if name not in os.environ:
+            log.warning("functions.variables names %s, which isn't set.", name)
 
 
 def _warn_of_shared_folder(folder: Path, config: Path, others: Sequence[str]) -> None:
