@@ -164,7 +164,7 @@ def _counting(
     return None
 
 
-def is_full(function: Function, args: Args, page: Page) -> bool:
+def _is_full(function: Function, args: Args, page: Page) -> bool:
     """Return whether a page that says nothing of itself has as many rows as it may have."""
     if page.beside or not isinstance(page.rows, list):
         return False
@@ -258,7 +258,7 @@ class PagedRun:
             if why_not := await self._add(page):
                 return why_not
             more = pages.more
-            if more is None and is_full(self._function, page.args, pages.last):
+            if more is None and _is_full(self._function, page.args, pages.last):
                 more = _UNSAID
             if more is None:
                 return self._why_fewer(first)

@@ -91,7 +91,7 @@ _FRAMING = {"content-length", "transfer-encoding"}
 # The most bytes that one step of zlib returns, and that it receives.
 _MAX_OUTPUT = 2**20
 _MAX_INPUT = 2**16
-# Those of the others that an operation gets are about what it does.
+# They may answer any request; others from 400 to 499 are about what an operation does.
 _OF_ANY_REQUEST = {400, 401, 403, 405, 407, 408, 409, 413, 422, 425, 429}
 # They may be about arguments, as a 422 is.
 _REFUSALS = {

@@ -618,11 +618,8 @@ def following(page: Page, headers: Mapping[str, str]) -> Following | None:
 def number_of(page: Page) -> int | None:
     """Return the number that a page says it has."""
     numbers = _of_type(int, [*_signs(only(dict, page.beside), page.path)])
-    by_word = {plain(word): number for word, number in numbers.items()}
-    own = _first(by_word, _PAGE)
-    if own is None and by_word.keys() & {"totalpages", "totalelements"}:
-        return by_word.get("number")
-    return own
+    number, _ = _numbered({plain(word): number for word, number in numbers.items()})
+    return number
 
 
 def _is_lead(name: str, value: Any) -> bool:
@@ -666,7 +663,7 @@ def _sign(name: str, word: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _linked(links: list[Any]) -> list[tuple[str, Any]]:
-    """Yield the link of a list that leads to the next page; FHIR says its relation by the whole word."""
+    """Return the links of a list that lead to the next page; FHIR says its relation by the whole word."""
     return [
         ("next", link)
         for link in map(partial(only, dict), links)
@@ -758,12 +755,16 @@ def _counted(rows: int, numbers: Mapping[str, int]) -> Following | None:
 
 def _page(by_word: Mapping[str, int]) -> int | None:
     """Return the number of a page; the first one is 1, as far as its name tells."""
+    page, is_from_0 = _numbered(by_word)
+    return page + 1 if page is not None and is_from_0 else page
+
+
+def _numbered(by_word: Mapping[str, int]) -> tuple[int | None, bool]:
+    """Return the number that a page says it has, and whether the first page has 0, as far as its name tells."""
     page = _first(by_word, _PAGE)
-    from_0 = "nbpages" in by_word
-    if page is None and "totalpages" in by_word:
-        page = by_word.get("number")
-        from_0 = True
-    return page + 1 if page is not None and from_0 else page
+    if page is None and by_word.keys() & {"totalpages", "totalelements"}:
+        return by_word.get("number"), True
+    return page, "nbpages" in by_word
 
 
 def _is_last(

@@ -384,6 +384,7 @@ MORE: dict[str, tuple[Any, dict[str, str]]] = {
     "last: false": ({"content": ROWS, "totalPages": 3, "totalElements": 6, "last": False, "number": 0}, {}),
     "done: false": ({"totalSize": 9, "done": False, "nextRecordsUrl": "/x", "records": ROWS}, {}),
     "a page of Spring": ({"content": ROWS, "number": 2, "size": 2, "totalElements": 8, "totalPages": 4}, {}),
+    "a page of Spring that counts no pages": ({"content": ROWS, "number": 2, "size": 2, "totalElements": 8}, {}),
     "a full page": ({"items": ROWS, "page": 2, "size": 2, "total": 6, "totalPages": 3}, {}),
     "IsTruncated": ({"IsTruncated": True, "Functions": ROWS}, {}),
     "last_page": ({"current_page": 1, "data": ROWS, "last_page": 3}, {}),
@@ -474,6 +475,10 @@ LAST: dict[str, tuple[Any, dict[str, str]]] = {
     ),
     "the last page of Spring": (
         {"content": ROWS, "number": 3, "size": 2, "totalElements": 8, "totalPages": 4},
+        {},
+    ),
+    "the last page of Spring that counts no pages": (
+        {"content": ROWS, "number": 3, "size": 2, "totalElements": 8},
         {},
     ),
     "the last page of HAL": (

@@ -75,7 +75,7 @@ function scroll(grid, to) {
 const isInSight = (el, row) =>
   until(() => el.querySelector(`[aria-rowindex="${row + 2}"]`)?.children[2].textContent);
 
-test("a page that is loaded again shows the rows and columns that were in sight, of the same filter", async (context) => {
+test("a page loaded again shows what was in sight, filtered as before", async (context) => {
   const { first, traits, answers } = await searched(context);
   scroll(first.$("grid"), { scrollTop: 28 * 5000, scrollLeft: 30 });
   await isInSight(first.el, 5000);
@@ -89,7 +89,7 @@ test("a page that is loaded again shows the rows and columns that were in sight,
   await close();
 });
 
-test("what is scrolled to before the filtered rows of a page loaded again are here stays in sight", async (context) => {
+test("what is scrolled to while a page loaded again filters its rows stays in sight", async (context) => {
   const { first, traits, answers } = await searched(context);
   await first.close();
   const { model, el, $, close } = await shown(traits, { ...answers, rows: null });
