@@ -43,7 +43,13 @@ from jupyter_funcs.magic.candidates import (
     offer_variables,
     remaining_fields,
 )
-from jupyter_funcs.magic.usage import NAMES, OPTIONS, is_table, subcommand, taken_by
+from jupyter_funcs.magic.usage import (
+    NAMES,
+    OPTIONS,
+    subcommand,
+    taken_by,
+    without_tables,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -164,13 +170,8 @@ class PartialLine(NamedTuple):
 
     def call(self) -> tuple[str, dict[str, str], list[str]]:
         """Return the function's name, its arguments as written, and the names of a sweep's tables."""
-        words = self.words[1:]
-        tables = []
-        if self.words[:1] == ["sweep"]:
-            tables = [word for word in words if is_table(word)]
-        name, arguments = name_and_arguments(
-            [word for word in words if word not in tables]
-        )
+        words, tables = without_tables("".join(self.words[:1]), self.words[1:])
+        name, arguments = name_and_arguments(words)
         matches = map(NAME_AND_VALUE.fullmatch, arguments)
         values = {unquoted(match["name"]): match["value"] for match in matches if match}
         return name, values, [table[1:] for table in tables]

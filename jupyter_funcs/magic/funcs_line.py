@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.line import (
     NAME_AND_VALUE,
+    Namespace,
     Values,
     given_twice,
     name_and_arguments,
@@ -17,7 +18,15 @@ from jupyter_funcs.core.line import (
     unquoted,
 )
 from jupyter_funcs.core.text import did_you_mean, listed, quote
-from jupyter_funcs.magic.usage import NAMES, OPTIONS, parser, subcommand, taken_by
+from jupyter_funcs.magic.usage import (
+    ALIASES,
+    NAMES,
+    OPTIONS,
+    parser,
+    subcommand,
+    taken_by,
+    without_tables,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -27,6 +36,9 @@ if TYPE_CHECKING:
 
 _DASHES = ("–", "—")  # what a phone or a word processor makes of two hyphens
 LIST_FUNCTIONS = "%funcs find lists the functions."
+_OF_A_FUNCTION = ("call", "sweep", "describe", "panel")
+_WITH_OR_WITHOUT = ("describe", "panel")
+_MAY_BE_VARIABLES = ("to", "executor")
 
 
 @dataclass(frozen=True)
@@ -37,8 +49,11 @@ class Line:
     subcommand: str
     words: list[str]
     options: argparse.Namespace
-    cell: str | None
+    cell: str | None = None
     is_silent: bool = False  # it ends with a semicolon
+    function: str = ""
+    arguments: Values = field(default_factory=dict)
+    table: Any = None  # of arguments, in a sweep
 
     @property
     def session(self) -> Session:
@@ -50,76 +65,14 @@ class Line:
         """The words after the subcommand, without their quotes."""
         return " ".join(map(unquoted, self.words))
 
-    def value(self, word: str) -> Any:
-        """Return the value of a word, which may name a variable."""
-        return read_word(word, self.sessions.visible)
-
-    def call(self) -> tuple[str, Values]:
-        """Return the name of a function and its arguments, from the line and the cell's body."""
-        name, arguments = name_and_arguments(self.words)
-        self._check_words(name, arguments)
-        values = {}
-        if self.cell is not None:
-            values = read_body(self.cell, self.sessions.visible)
-        argument = "name"
-        for word in arguments:
-            match = NAME_AND_VALUE.fullmatch(word)
-            if match is None:
-                hint = f'Write {argument}="…", with quotes around a value that contains spaces.'
-                if word.startswith("#"):
-                    hint = "A comment needs a space after its #."
-                raise ArgumentError(f"{quote(word)} isn't an argument.", hint)
-            argument = unquoted(match["name"])
-            if argument in values:
-                raise given_twice(argument)
-            values[argument] = self.value(match["value"])
-
-        return name, values
-
-    def _check_words(self, name: str, arguments: list[str]) -> None:
-        """Refuse the usual mistakes of users who don't know the syntax yet."""
-        words = self.words
-        if any(word.startswith("=") for word in words) or any(
-            word.endswith("=") for word in words[:-1]
-        ):
-            raise ArgumentError(
-                "Write arguments without spaces around the =.",
-                "For example: name=value.",
-            )
-
-        for word in words:
-            if word.startswith(_DASHES):
-                raise ArgumentError(
-                    f"{quote(word)} isn't an argument.",
-                    "Options begin with two hyphens: --timeout.",
-                )
-
-        if any(
-            word.endswith(",") for word in words[len(words) - len(arguments) - 1 : -1]
-        ):
-            raise ArgumentError(
-                "Arguments are separated by spaces, not commas.",
-                "A list goes in brackets: [a, b]. Put quotes around a value that ends with a comma.",
-            )
-
-        if not name:
-            hint = LIST_FUNCTIONS
-            if arguments and "(" in arguments[0].partition("=")[0]:
-                hint = f"Leave out the parentheses: %funcs {self.subcommand} NAME name=value."
-            raise ArgumentError(
-                f"%funcs {self.subcommand} needs a function's name.", hint
-            )
-
 
 def read_line(text: str, cell: str | None, sessions: Sessions) -> Line:
     """Read a line, with the cell's body if there is one; without a subcommand it opens the panel, or asks for help."""
     words = split_line(text)
-    # A quoted one is text.
-    is_silent = (
-        bool(words) and words[-1].endswith(";") and not words[-1].endswith("\\;")
-    )
+    last = words[-1] if words else ""
+    is_silent = last.endswith(";") and not last.endswith("\\;")  # then it is text
     if is_silent:
-        words[-1:] = filter(None, [words[-1].rstrip(";")])
+        words[-1:] = filter(None, [last.rstrip(";")])
     options = parser().parse_intermixed_args(words)
     words = options.words
     if words[:1] == ["help"]:
@@ -133,9 +86,96 @@ def read_line(text: str, cell: str | None, sessions: Sessions) -> Line:
         raise _unknown_subcommand(words, sessions)
     line = Line(sessions, name, rest, options, cell, is_silent)
     _check_subcommand(line)
-    if not options.help:
-        _check_options(line)
-    return line
+    if options.help:
+        return line
+    _check_options(line)
+    return _with_arguments(line)
+
+
+def _with_arguments(line: Line) -> Line:
+    """Return a line with the function that it names, if it names one, and its arguments."""
+    subcommand = ALIASES.get(line.subcommand, line.subcommand)
+    is_optional = subcommand in _WITH_OR_WITHOUT and not line.words
+    if is_optional or subcommand not in _OF_A_FUNCTION:
+        return line
+
+    variables = line.sessions.visible
+    words, tables = without_tables(subcommand, line.words)
+    name, pairs = name_and_arguments(words)
+    _check_words(line.subcommand, words, name, pairs)
+    arguments = _arguments(pairs, line.cell, variables)
+    for option in _MAY_BE_VARIABLES:
+        if word := getattr(line.options, option):
+            setattr(line.options, option, read_word(word, variables))
+
+    table = _table(tables, variables)
+    return replace(line, function=name, arguments=arguments, table=table)
+
+
+def _table(words: list[str], variables: Namespace) -> Any:
+    """Return the table of arguments that a sweep names, if it names one."""
+    if not words:
+        return None
+    if len(words) > 1:
+        raise ArgumentError(
+            f"A sweep takes one table, not {listed(words, 'and')}.",
+            "Combine them in Python.",
+        )
+
+    return read_word(words[0], variables)
+
+
+def _arguments(words: list[str], body: str | None, variables: Namespace) -> Values:
+    """Read the arguments of a line and of a cell's body."""
+    arguments = {}
+    if body is not None:
+        arguments = read_body(body, variables)
+    name = "name"
+    for word in words:
+        match = NAME_AND_VALUE.fullmatch(word)
+        if match is None:
+            hint = f'Write {name}="…", with quotes around a value that contains spaces.'
+            if word.startswith("#"):
+                hint = "A comment needs a space after its #."
+            raise ArgumentError(f"{quote(word)} isn't an argument.", hint)
+        name = unquoted(match["name"])
+        if name in arguments:
+            raise given_twice(name)
+        arguments[name] = read_word(match["value"], variables)
+
+    return arguments
+
+
+def _check_words(
+    subcommand: str, words: list[str], name: str, arguments: list[str]
+) -> None:
+    """Refuse the usual mistakes of users who don't know the syntax yet."""
+    if any(word.startswith("=") for word in words) or any(
+        word.endswith("=") for word in words[:-1]
+    ):
+        raise ArgumentError(
+            "Write arguments without spaces around the =.",
+            "For example: name=value.",
+        )
+
+    for word in words:
+        if word.startswith(_DASHES):
+            raise ArgumentError(
+                f"{quote(word)} isn't an argument.",
+                "Options begin with two hyphens: --timeout.",
+            )
+
+    if any(word.endswith(",") for word in words[len(words) - len(arguments) - 1 : -1]):
+        raise ArgumentError(
+            "Arguments are separated by spaces, not commas.",
+            "A list goes in brackets: [a, b]. Put quotes around a value that ends with a comma.",
+        )
+
+    if not name:
+        hint = LIST_FUNCTIONS
+        if arguments and "(" in arguments[0].partition("=")[0]:
+            hint = f"Leave out the parentheses: %funcs {subcommand} NAME name=value."
+        raise ArgumentError(f"%funcs {subcommand} needs a function's name.", hint)
 
 
 def _check_subcommand(line: Line) -> None:

@@ -13,7 +13,7 @@ import keyword
 import linecache
 import unicodedata
 import warnings
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ from jupyter_funcs.magic.masking import (
     refuse,
     typed_secrets,
 )
-from jupyter_funcs.magic.usage import ALIASES, OPTIONS, is_table, taken_by, usage_of
+from jupyter_funcs.magic.usage import ALIASES, OPTIONS, taken_by, usage_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +147,8 @@ def _function_and_values(line: Line) -> tuple[RemoteFunction, Values]:
     """Return the function that a line names, with the line's options, and its arguments."""
     from jupyter_funcs.catalog.form import with_json
 
-    name, values = line.call()
+    name = line.function
+    values = line.arguments
     typed = f"{' '.join(line.words)}\n{line.cell}"
     try:
         function = line.session[name]
@@ -194,7 +195,7 @@ def find(line: Line) -> pd.DataFrame:
 
 
 def describe(line: Line) -> pd.DataFrame:
-    if not (line.words or line.cell):
+    if not line.function:
         return line.session.left_out()
     function, values = _function_and_values(line)
     if values:
@@ -220,18 +221,8 @@ def call(line: Line) -> Any:
 
 
 def sweep(line: Line) -> Any:
-    table = None
-    tables = [word for word in line.words if is_table(word)]
-    if len(tables) > 1:
-        raise ArgumentError(
-            f"A sweep takes one table, not {listed(tables, 'and')}.",
-            "Combine them in Python.",
-        )
-
-    if tables:
-        table = line.value(tables[0])
-    line = replace(line, words=[word for word in line.words if not is_table(word)])
     function, values = _function_and_values(line)
+    table = line.table
     if not line.options.dry_run:
         if line.options.background:
             return function.start_sweep(values, table)
@@ -288,8 +279,6 @@ def _with_options(function: RemoteFunction, line: Line) -> RemoteFunction:
         for name, value in vars(line.options).items()
         if name in names and value is not None
     }
-    for name in {"to", "executor"} & options.keys():
-        options[name] = line.value(options[name])
     if line.options.no_cache:
         options["cache"] = False
     if line.options.all:
@@ -310,7 +299,7 @@ def _printed_or_returned(value: Any, text: str, line: Line) -> Any:
 def _opened(line: Line, output: Any) -> Any:
     from jupyter_funcs.panel.panel import Panel
 
-    if line.words:
+    if line.function:
         function, values = _function_and_values(line)
         return Panel(
             line.session, function, function.form(**values), output=output or ""

@@ -49,9 +49,10 @@ class Option(NamedTuple):
     subcommands: tuple[str, ...]
 
 
-def is_table(word: str) -> bool:
-    """Return whether a word of a sweep is its table of arguments: a ``$variable`` that isn't an argument's value."""
-    return _VARIABLE.fullmatch(word) is not None
+def without_tables(name: str, words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the words after a subcommand, and those of a sweep that aren't values: each ``$variable`` is a table."""
+    tables = [word for word in words if name == "sweep" and _VARIABLE.fullmatch(word)]
+    return [word for word in words if word not in tables], tables
 
 
 _ARGUMENTS = """\

@@ -282,7 +282,9 @@ def _combined(
     if is_paired:
         lists = _lists_by_run(form, names, runs)
     else:
-        lists = _lists_by_axis(names, axes)
+        lists = {
+            name: [item[name] for item in axis] for axis in axes for name in axis[0]
+        }
 
     _add(warnings, form.warnings_of_values(constant | _set_values(lists), names))
     return Combos(
@@ -295,15 +297,6 @@ def _lists_by_run(
 ) -> dict[str, list[Any]]:
     return {
         name: [part_at(run, form.field(name).steps) for run in runs] for name in names
-    }
-
-
-def _lists_by_axis(
-    names: list[str], axes: list[list[JsonObject]]
-) -> dict[str, list[Any]]:
-    return {
-        name: [item[name] for item in axis]
-        for name, axis in zip(names, axes, strict=True)
     }
 
 
