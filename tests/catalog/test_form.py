@@ -690,21 +690,20 @@ FIELDS = st.lists(
     max_size=5,
 )
 SCALARS = st.one_of(
-    *(
-        st.none(),
-        st.booleans(),
-        st.integers(),
-        st.integers(-(10**20), 10**20),
-        st.floats(),
-        st.decimals(),
-    ),
-    *(
-        st.fractions(),
-        st.complex_numbers(),
-        st.text(st.characters()),
-        st.binary(max_size=4),
-    ),
-    *(st.dates(), st.datetimes(), st.times(), st.timedeltas()),
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(-(10**20), 10**20),
+    st.floats(),
+    st.decimals(),
+    st.fractions(),
+    st.complex_numbers(),
+    st.text(st.characters()),
+    st.binary(max_size=4),
+    st.dates(),
+    st.datetimes(),
+    st.times(),
+    st.timedeltas(),
     st.sampled_from(
         [
             "Yes",
@@ -802,8 +801,12 @@ def test_whatever_is_set_the_form_never_raises_and_gives_what_is_valid(
 
 
 JSON_SCALARS = st.one_of(
-    *(st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.integers(-4, 4)),
-    *(st.floats(-1e15, 1e15), st.text(max_size=3)),
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.integers(-4, 4),
+    st.floats(-1e15, 1e15),
+    st.text(max_size=3),
     st.sampled_from(
         [
             "Yes",

@@ -528,10 +528,8 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
     ("name", "error"),
     [
         pytest.param(
-            *(
-                "Fork",
-                "Fork failed: It was ended because it used more than 30 processes.",
-            ),
+            "Fork",
+            "Fork failed: It was ended because it used more than 30 processes.",
             marks=[
                 pytest.mark.slow,
                 pytest.mark.skipif(
@@ -552,41 +550,34 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
             id="Fill",
         ),
         pytest.param(
-            *(
-                "Nowhere",
-                "Nowhere failed: It was ended because it used more than 200,000,000 bytes of disk space.",
-            ),
+            "Nowhere",
+            "Nowhere failed: It was ended because it used more than 200,000,000 bytes of disk space.",
             marks=pytest.mark.slow,
             id="Nowhere",
         ),
         pytest.param(
-            *(
-                "Unlinked",
-                "Unlinked failed: It was ended because it used more than 200,000,000 bytes of disk space.",
-            ),
+            "Unlinked",
+            "Unlinked failed: It was ended because it used more than 200,000,000 bytes of disk space.",
             marks=pytest.mark.slow,
             id="Unlinked",
         ),
         pytest.param(
-            *("Share Files", "Share Files failed: [Errno 28] No space left on device"),
+            "Share Files",
+            "Share Files failed: [Errno 28] No space left on device",
             marks=pytest.mark.skipif(
                 not confinement.can_separate(), reason="needs namespaces"
             ),
             id="Share Files",
         ),
         pytest.param(
-            *(
-                "Many Files",
-                "Many Files failed: It was ended because it used more than 200,000,000 bytes of disk space.",
-            ),
+            "Many Files",
+            "Many Files failed: It was ended because it used more than 200,000,000 bytes of disk space.",
             marks=pytest.mark.slow,
             id="Many Files",
         ),
         pytest.param(
-            *(
-                "Share Many Files",
-                "Share Many Files failed: [Errno 28] No space left on device",
-            ),
+            "Share Many Files",
+            "Share Many Files failed: [Errno 28] No space left on device",
             marks=[
                 pytest.mark.slow,
                 pytest.mark.skipif(
@@ -596,15 +587,14 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
             id="Share Many Files",
         ),
         pytest.param(
-            *(
-                "Share",
-                "Share needs more memory than the service allows. Ask for less.",
-            ),
+            "Share",
+            "Share needs more memory than the service allows. Ask for less.",
             marks=pytest.mark.slow,
             id="Share",
         ),
         pytest.param(
-            *("Deep", "Deep failed: It was ended because its folders can't be read."),
+            "Deep",
+            "Deep failed: It was ended because its folders can't be read.",
             marks=pytest.mark.slow,
             id="Deep",
         ),
@@ -614,18 +604,14 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
             id="Gigabyte",
         ),
         pytest.param(
-            *(
-                "Forged",
-                "Forged failed: The process that ran it ended before its result.",
-            ),
+            "Forged",
+            "Forged failed: The process that ran it ended before its result.",
             marks=pytest.mark.slow,
             id="Forged",
         ),
         pytest.param(
-            *(
-                "No Text",
-                "No Text failed: The process that ran it ended before its result.",
-            ),
+            "No Text",
+            "No Text failed: The process that ran it ended before its result.",
             marks=pytest.mark.slow,
             id="No Text",
         ),
@@ -836,11 +822,9 @@ def test_a_thread_of_a_run_ends_with_it(wire: Wire) -> None:
         pytest.param("os.mkfifo(path)", "1", "", marks=pytest.mark.slow, id="a pipe"),
         pytest.param("os.symlink(state, path)", "1", "", id="a link"),
         pytest.param(
-            *(
-                "with open(path, 'w') as file:\n    file.truncate(10**10)",
-                None,
-                "File too large",
-            ),
+            "with open(path, 'w') as file:\n    file.truncate(10**10)",
+            None,
+            "File too large",
             marks=pytest.mark.slow,
             id="a large file",
         ),

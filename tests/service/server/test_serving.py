@@ -397,15 +397,14 @@ def test_with_tls_it_may_be_public(
     issued.private_key_pem.write_to_path(tmp_path / "key.pem")
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     service = serve(
-        *(
-            "--host",
-            "0.0.0.0",
-            "--tls-certificate",
-            str(tmp_path / "cert.pem"),
-            "--tls-key",
-            str(tmp_path / "key.pem"),
-        ),
-        *("--allowed-host", "funcs.example"),
+        "--host",
+        "0.0.0.0",
+        "--tls-certificate",
+        str(tmp_path / "cert.pem"),
+        "--tls-key",
+        str(tmp_path / "key.pem"),
+        "--allowed-host",
+        "funcs.example",
     )
     address = f"https://localhost:{urlsplit(service.address).port}"
     assert service.address.startswith("https://funcs.example:")
