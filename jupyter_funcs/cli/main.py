@@ -163,9 +163,8 @@ def _parser() -> Parser:
         _argument(
             "--timeout",
             type=float,
-            default=300,
             metavar="SECONDS",
-            help="time limit (default: 300)",
+            help="time limit (default: the profile's, else the service's)",
         ),
         _argument(
             "--all",

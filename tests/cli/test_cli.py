@@ -175,6 +175,20 @@ def test_bad_input_is_one_error_and_status_1(
     assert not out
 
 
+def test_the_time_limit_is_the_profiles_unless_an_option_says_another(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = tmp_path / "profiles.toml"
+    config.write_text(
+        '[profiles.own]\nkind = "python"\nmodule = "calendar"\ntimeout = 1e-9\n'
+    )
+    monkeypatch.setenv("FUNCS_CONFIG", str(config))
+    leap = ["call", "isleap", "year=json:2000", "--profile", "own"]
+    assert main(leap) == 1
+    assert "within 1e-09 s" in capsys.readouterr().err
+    assert main([*leap, "--timeout", "60"]) == 0
+
+
 @pytest.mark.slow
 def test_the_console_script_is_jupyters_subcommand() -> None:
     """`jupyter funcs` finds the program, and a reader that closes early isn't an error."""
