@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import math
 import os
+import re
 import threading
 import uuid
 import weakref
@@ -52,6 +53,7 @@ _MOST_SHOWN = 200  # rows of its table
 _LONGEST_ERROR = 60  # characters in its table; a run has the whole
 _LEAST_AGE = 0.001  # seconds
 _CLOCK_SLACK = 0.01  # seconds by which two clocks of one machine may differ
+_KEPT_ID = re.compile(r"(?a)[\w-]{8,64}")
 _EMPTY = "Nothing has been run yet."
 _COLUMNS = [
     "number",
@@ -101,7 +103,7 @@ class History:
 
     def get(self, number: int | str) -> Run:
         """
-        Return a run by its number: ``3``, or ``"14/3"`` for the third run of an earlier kernel.
+        Return a run by its number: ``3``, ``"14/3"`` for the third run of an earlier kernel, or its id on the service.
 
         Raises
         ------
@@ -116,6 +118,8 @@ class History:
             runs = self.earlier
             hint = "See %funcs history --all."
             nothing = "No runs are saved."
+        elif _KEPT_ID.fullmatch(label):
+            runs = self.on_service
 
         for run in runs:
             if run.label == label:
@@ -470,6 +474,10 @@ class RecordedClient(Client[CallT_co]):
             You have no such run.
         """
         self.catalog  # noqa: B018  # lists the functions, which says whether the service keeps runs
+        if not _KEPT_ID.fullmatch(id_):
+            raise NotFoundError(
+                f"You have no kept run {quote(id_)}.", "See %funcs history."
+            )
         run = background.run(self.remote.kept(id_))
         return self[str(run["FunctionName"])].kept(id_, run["Args"])
 

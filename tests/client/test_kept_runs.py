@@ -221,6 +221,16 @@ def test_the_history_lists_the_runs_of_other_kernels(
     table = funcs.history.table()
     assert table["number"].tolist() == [job.id]
     assert table["status"].tolist() == ["done"]
+    assert funcs.history.again(job.id).iloc[0, 0] == 1
+
+
+@pytest.mark.parametrize("id_", ["", "a/b", "0123456789abcdef ", "nobody's"])
+def test_an_id_that_no_run_can_have_is_not_sent(
+    keeping: Callable[..., Service], id_: str
+) -> None:
+    """Such as that of a job whose service keeps no runs: it is empty."""
+    with pytest.raises(jf.NotFoundError, match="no kept run"):
+        keeping(QUICK).connect().kept(id_)
 
 
 def test_a_cancel_ends_the_run_on_the_service(keeping: Callable[..., Service]) -> None:
