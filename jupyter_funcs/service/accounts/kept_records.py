@@ -91,7 +91,9 @@ class KeptRun(NamedTuple):
 
 
 class KeptRecords:
-    """The records of one service in one process; others may share the database and the folder."""
+    """The records of one service in one process; `is_shared` is whether others share the database and the folder."""
+
+    is_shared = False
 
     def __init__(self, database: Database, folder: Path, limits: KeptLimits) -> None:
         self.limits = limits
@@ -101,6 +103,9 @@ class KeptRecords:
         # Locked as long as this process runs: others see whether the runs that it owns still do.
         self._owner = secrets.token_hex(8)
         self._claim = create_locked(folder / f"{self._owner}.lock", 0o600)
+        # A link for each run without a row, to the name of its owner; and a file for each that another process wants.
+        self._begun = folder / "begun"
+        self._begun.mkdir(mode=0o700, exist_ok=True)
         self._clean()
 
     def close(self) -> None:
@@ -185,6 +190,49 @@ class KeptRecords:
         """Note that a result was fetched: if there is no room for others, it goes first."""
         with suppress(SetupError):
             self._change("is_fetched = 1", run.number)
+
+    def claim(self, user: int, id_: str) -> bool:
+        """Note that a run without a row is this process's; return False if it is another one's."""
+        if self.is_shared:
+            try:
+                self._place(user, id_).symlink_to(self._owner)
+            except FileExistsError:
+                return False
+            except OSError:  # the disk is full: it runs anyway
+                return True
+        return True
+
+    def release(self, user: int, id_: str) -> None:
+        """Note that a run has a row now, or that nothing is left of it."""
+        if self.is_shared:
+            self._place(user, id_).unlink(missing_ok=True)
+
+    def demand(self, user: int, id_: str) -> bool:
+        """Ask the process that has a run without a row to write one; return whether there is such a process."""
+        place = self._place(user, id_)
+        try:
+            owner = place.readlink()
+        except OSError:
+            return False
+        if not self._is_alive(owner):
+            place.unlink(missing_ok=True)
+            return False
+        with suppress(OSError):
+            place.with_name(f"{owner}.{place.name}").touch()
+        return True
+
+    def demanded(self) -> list[tuple[int, str]]:
+        """Return the runs of this process that others have asked for, each once."""
+        keys = []
+        for path in self._begun.glob(f"{self._owner}.*"):
+            _, user, id_ = path.name.split(".")
+            path.unlink(missing_ok=True)
+            keys.append((int(user), id_))
+
+        return keys
+
+    def _place(self, user: int, id_: str) -> Path:
+        return self._begun / f"{user}.{id_}"
 
     def ask_to_cancel(self, run: KeptRun) -> None:
         self._change("wants_cancel = 1", run.number)
@@ -324,8 +372,14 @@ class KeptRecords:
                     sql.execute("DELETE FROM kept_runs WHERE number = ?", (number,))
 
         self._remove(files - rows.keys())
+        for place in self._begun.iterdir():
+            owner: Path | str = place.name.partition(".")[0]
+            if place.is_symlink():
+                owner = place.readlink()
+            if not self._is_alive(owner):
+                place.unlink(missing_ok=True)
 
-    def _is_alive(self, owner: str) -> bool:
+    def _is_alive(self, owner: Path | str) -> bool:
         try:
             with open_regular(self._folder / f"{owner}.lock") as file:
                 return lock(file, waits=False) is False

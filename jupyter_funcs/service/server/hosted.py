@@ -148,6 +148,7 @@ def build(settings: Settings, config: Path | None) -> Hosted:
                 server.keep_days, server.keep_size, server.keep_size_a_user
             )
             kept = grants.kept_records(folder / "runs", keep)
+            kept.is_shared = server.processes > 1
             opened.callback(kept.close)
         app = create_app(
             registry, auth, grants, engine, limits=limits, hosts=hosts, kept=kept

@@ -75,9 +75,12 @@ _MOST_WAIT = 20.0
 _LOOK_SECONDS = 0.5
 _PRUNE_SECONDS = 600.0
 _RUNS_AT_ONCE = 64
+# At a run that another process was asked for.
+_MOST_LOOKS = 6
 # Results without a file stay here for a while.
 _MOST_HELD = 100
 _MOST_HELD_BYTES = 2**26
+_OF_END = ("seconds", "rows", "status", "media_type", "warning")
 _UNWRITABLE = "the service can't write to its disk."
 
 
@@ -157,7 +160,7 @@ class KeptRuns:
         self._records = records
         self._service = service
         self._live: dict[tuple[int, str], _Live] = {}
-        self._held: OrderedDict[tuple[int, str], tuple[KeptRun, Response]] = (
+        self._held: OrderedDict[tuple[int, str], tuple[_Live, KeptRun, Response]] = (
             OrderedDict()
         )
         self._turns: dict[int, asyncio.Semaphore] = defaultdict(
@@ -218,6 +221,9 @@ class KeptRuns:
             return await self._after(request, user, preference)
         live = self._live.get(key)  # another request may have started it meanwhile
         if live is None:
+            if not self._records.claim(*key):
+                text = "Another process of the service has this run, and does not answer. Try again."
+                raise RequestError(503, text, {"Retry-After": "5"})
             live = self._started(
                 _Live(user, preference.key, wanted, self._address(request))
             )
@@ -348,6 +354,7 @@ class KeptRuns:
         if live := self._live.get((run.user, run.id)):
             live.cancelled.set()
         self._held.pop((run.user, run.id), None)
+        self._records.release(run.user, run.id)
         await asyncio.to_thread(self._records.forget, run)
         return Response(status_code=204)
 
@@ -380,14 +387,27 @@ class KeptRuns:
         return JSONResponse(document, 202, {"Location": f"{_PATH}/{run.id}"})
 
     async def _found(self, user: int, id_: str) -> KeptRun | None:
-        """Return a run that somebody asks for, which keeps it."""
+        """Return a run that somebody asks for, which keeps it, here or in the process that has it."""
+        if not _KEY.fullmatch(id_):
+            return None
         live = self._live.get((user, id_))
         if live and live.number is None:
             await asyncio.to_thread(self._keep, live)
         spare = self._held.get((user, id_))
         if spare:
-            return spare[0]
-        return await asyncio.to_thread(self._records.find, user, id_)
+            return spare[1]
+        for _ in range(_MOST_LOOKS):
+            run, is_demanded = await asyncio.to_thread(self._demanded, user, id_)
+            if not is_demanded:
+                break
+            await asyncio.sleep(_LOOK_SECONDS)
+
+        return run
+
+    def _demanded(self, user: int, id_: str) -> tuple[KeptRun | None, bool]:
+        """Return a run if it has a row, and whether another process was asked to write one."""
+        run = self._records.find(user, id_)
+        return run, run is None and self._records.demand(user, id_)
 
     async def _awaited(self, user: int, id_: str, seconds: float) -> KeptRun | None:
         """Return a run when it has ended, or as it is after some seconds."""
@@ -407,8 +427,8 @@ class KeptRuns:
         """Return what `runFunction` would have answered; the header tells it from an answer about the request."""
         mark = {"Funcs-Run": run.id}
         if spare := self._held.get((run.user, run.id)):
-            spare[1].headers.update(mark)
-            return spare[1]
+            spare[2].headers.update(mark)
+            return spare[2]
 
         if not run.has_ended:
             return failure(409, f"The run is still {run.state}.", mark)
@@ -463,6 +483,7 @@ class KeptRuns:
             live.address,
         )
         live.number = self._records.add(live.user.id, live.id, *what, state=state)
+        self._records.release(live.user.id, live.id)
 
     def _keep(self, live: _Live) -> bool:
         """Add the row of a run that has begun without one; return whether it is kept now."""
@@ -506,7 +527,10 @@ class KeptRuns:
             await asyncio.to_thread(self._end, live, state, reply)
             return reply
         finally:
-            self._live.pop((live.user.id, live.id), None)
+            key = (live.user.id, live.id)
+            self._live.pop(key, None)
+            if key not in self._held:
+                self._records.release(*key)
 
     async def _performed(self, live: _Live) -> Response:
         begin = functools.partial(self._has_begun, live)
@@ -594,12 +618,26 @@ class KeptRuns:
             **about,
         )
         with self._lock:
-            self._held[live.user.id, live.id] = (run, reply)
-            size = sum(len(spare.body) for _, spare in self._held.values())
+            self._held[live.user.id, live.id] = (live, run, reply)
+            size = sum(len(spare.body) for *_, spare in self._held.values())
             while len(self._held) > _MOST_HELD or (
                 size > _MOST_HELD_BYTES and len(self._held) > 1
             ):
-                size -= len(self._held.popitem(last=False)[1][1].body)
+                key, (_, _, oldest) = self._held.popitem(last=False)
+                size -= len(oldest.body)
+                self._records.release(*key)
+
+    def _surrender(self, user: int, id_: str) -> None:
+        """Write the row of a run that another process asks for, and its result if it has ended."""
+        key = (user, id_)
+        live = self._live.get(key)
+        if (live and self._keep(live)) or key not in self._held:
+            return
+        live, run, reply = self._held.pop(key)
+        self._add(live, RUNNING)
+        if live.number is not None:
+            about = {name: getattr(run, name) for name in _OF_END}
+            self._records.end(live.number, run.state, about, bytes(reply.body))
 
     async def _watch(self) -> None:
         pruned = -_PRUNE_SECONDS
@@ -608,6 +646,8 @@ class KeptRuns:
                 if time.monotonic() > pruned + _PRUNE_SECONDS:
                     pruned = time.monotonic()
                     await asyncio.to_thread(self._records.prune)
+                for key in await asyncio.to_thread(self._records.demanded):
+                    await asyncio.to_thread(self._surrender, *key)
                 for run in await asyncio.to_thread(self._records.to_cancel):
                     if live := self._live.get((run.user, run.id)):
                         live.cancelled.set()

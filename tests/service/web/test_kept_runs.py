@@ -66,6 +66,12 @@ class Kept:
         for name in ("t", "u"):
             grants.add_user(name, organisation="t", email=f"{name}@t.example")
 
+    def results(self) -> set[str]:
+        """Return the names of its files, but for locks."""
+        return {path.name for path in self.folder.glob("*") if path.is_file()} - {
+            path.name for path in self.folder.glob("*.lock")
+        }
+
     def ask(
         self, method: str, path: str, user: str = "t", **options: Any
     ) -> httpx.Response:
@@ -262,7 +268,7 @@ def test_a_run_is_cancelled_and_forgotten(keeping: Callable[..., Kept]) -> None:
     for key in states:
         assert kept.ask("DELETE", f"{RUNS}/{key}").status_code == 204
         assert kept.ask("GET", f"{RUNS}/{key}").status_code == 404
-    assert {path.suffix for path in kept.folder.iterdir()} == {".lock"}
+    assert kept.results() == set()
 
 
 @pytest.mark.slow
@@ -395,7 +401,7 @@ def test_results_are_kept_for_their_time_whatever_the_clock_does(
         clock[0] += 3600
         kept.records.prune()
     assert kept.records.find(1, "key-00000001") is None
-    assert {path.suffix for path in kept.folder.iterdir()} == {".lock"}
+    assert kept.results() == set()
 
 
 @pytest.mark.parametrize(
@@ -428,6 +434,8 @@ def pair(tmp_path: Path) -> Iterator[tuple[Kept, Kept, Held]]:
 
     first, second = (Kept(tmp_path, held.published(), QUICK, read) for _ in range(2))
     with served(first.app) as first.url, served(second.app) as second.url:
+        for process in (first, second):
+            process.records.is_shared = True
         yield first, second, held
         held.go.set()
     first.records.close()
@@ -450,6 +458,35 @@ def test_processes_of_a_service_answer_for_each_other(
     reply = second.ask("GET", f"{RUNS}/key-00000002/result")
     assert reply.json()["body"] == '[{"n":1}]'
     assert held.runs == 1
+
+
+@pytest.mark.slow
+@pytest.mark.fault(164)
+def test_a_run_without_a_row_is_one_run_for_all_processes(
+    pair: tuple[Kept, Kept, Held],
+) -> None:
+    """It is found, cancelled and not started twice, while it runs and after its reply was sent."""
+    first, second, held = pair
+    starts = [
+        threading.Thread(target=process.prefer, args=("Held", key, 20))
+        for process, key in ((first, "key-00000000"), (second, "key-00000001"))
+    ]
+    for start in starts:
+        start.start()
+    assert becomes(lambda: held.runs == 2)
+    repeated = second.prefer("Held", "key-00000000", 0)
+    assert repeated.json()["state"] == "running"
+    cancel = first.ask("POST", f"{RUNS}/key-00000001/cancel")
+    assert cancel.json()["state"] == "cancelled"
+    held.go.set()
+    for start in starts:
+        start.join(60)
+    assert first.prefer("Quick", "key-00000002", 20).status_code == 200
+    assert second.look("key-00000002")["state"] == "done"
+    again = second.prefer("Quick", "key-00000002", 20)
+    assert again.json()["body"] == '[{"n":1}]'
+    assert held.runs == 2
+    assert list((first.folder / "begun").iterdir()) == []
 
 
 @pytest.mark.slow
@@ -530,8 +567,6 @@ def test_rows_and_files_are_brought_in_line_at_the_start(tmp_path: Path) -> None
     (kept.folder / "78.part").write_bytes(b"{")
     again = kept.grants.kept_records(kept.folder, KeptLimits())
     assert [run.id for run in again.of_user(1, None, 0)] == ["key-00000001"]
-    assert {path.name for path in kept.folder.iterdir() if path.suffix != ".lock"} == {
-        "2"
-    }
+    assert kept.results() == {"2"}
     assert oct((kept.folder / "2").stat().st_mode & 0o777) == "0o600"
     again.close()
