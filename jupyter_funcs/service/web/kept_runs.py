@@ -217,7 +217,10 @@ class KeptRuns:
         self.start()
         key = (user.id, preference.key)
         live = self._live.get(key)
-        if live is None and await self._found(*key):
+        if live:
+            _check_same(key[1], live.wanted, wanted)
+        elif run := await self._found(*key):
+            _check_same(run.id, run, wanted)
             return await self._after(request, user, preference)
         live = self._live.get(key)  # another request may have started it meanwhile
         if live is None:
@@ -290,7 +293,9 @@ class KeptRuns:
 
         live = _Live(user, key, wanted, self._address(request))
         note(request.scope, function=wanted.function)
-        if not await self._found(user.id, key):
+        if run := await self._found(user.id, key):
+            _check_same(key, run, wanted)
+        else:
             if not await asyncio.to_thread(self._records.has_room, user.id):
                 text = "You have too many kept runs that have not ended. Wait, or cancel some."
                 raise RequestError(429, text, {"Retry-After": "10"})
@@ -665,6 +670,16 @@ class KeptRuns:
             except SetupError as error:
                 log.warning("The kept runs can't be looked at: %s", error)
             await asyncio.sleep(_LOOK_SECONDS)
+
+
+def _check_same(id_: str, run: KeptRun | WantedRun, wanted: WantedRun) -> None:
+    """Raise `RequestError` if the key of a run is sent with another one, whose result it would else seem to be."""
+    same = msgspec.json.decode(run.args) == msgspec.json.decode(wanted.args)
+    if run.function != wanted.function or not same:
+        raise RequestError(
+            422,
+            f"{quoted(id_)} is the key of another run, of {run.function}. Send a new key.",
+        )
 
 
 def _utc(seconds: float | None) -> str | None:

@@ -215,6 +215,29 @@ def test_a_run_whose_caller_left_goes_on_and_a_repeated_start_is_the_same_run(
     assert held.runs == 1
 
 
+def test_a_key_with_another_function_or_other_arguments_is_refused(
+    keeping: Callable[..., Kept],
+) -> None:
+    """Else the result would seem to be theirs."""
+    held = Held()
+    kept = keeping(held.published(), QUICK)
+    kept.begin("Held", "key-00000001", args={"a": "1", "b": "2"})
+    same = kept.begin("Held", "key-00000001", args={"b": "2", "a": "1"})
+    assert same.status_code == 202
+    starting = threading.Thread(target=kept.prefer, args=("Held", "key-00000002", 20))
+    starting.start()
+    assert becomes(lambda: held.runs == 1)  # the first one's arguments are unknown
+    for refused in (
+        kept.begin("Held", "key-00000001", args={"a": "1"}),
+        kept.prefer("Quick", "key-00000001", 0),
+        kept.prefer("Quick", "key-00000002", 0),
+    ):
+        assert refused.status_code == 422
+        assert "the key of another run, of Held" in refused.json()["error"]
+    held.go.set()
+    starting.join(60)
+
+
 @pytest.mark.slow
 def test_runs_above_the_limit_wait_if_they_are_kept_else_they_may_be_sent_again(
     keeping: Callable[..., Kept],
