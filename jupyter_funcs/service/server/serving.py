@@ -220,4 +220,8 @@ def _announce(service: Hosted, address: str, config: Path | None) -> None:
         f"  export FUNCS_BASE_URL={address}",
         f'  export FUNCS_TOKEN="$({token})"',
     ]
-    print("\n".join(lines), file=sys.stderr, flush=True)
+    text = "\n".join(lines)
+    if service.settings.server.log == "json":
+        log.info("%s", text)
+    else:
+        print(text, file=sys.stderr, flush=True)

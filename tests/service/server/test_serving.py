@@ -126,7 +126,7 @@ def serve(environment: dict[str, str]) -> Iterator[Callable[..., Served]]:
             ends.callback(started.process.stderr.close)  # type: ignore[union-attr]
             ends.callback(started.process.wait)
             ends.callback(started.process.kill)
-            started.address = started.says(r"export FUNCS_BASE_URL=(\S+)")[1]
+            started.address = started.says(r"export FUNCS_BASE_URL=(http[\w:/.]+)")[1]
             started.says("FUNCS_TOKEN")
             return started
 
@@ -1063,6 +1063,17 @@ def test_the_bounds_are_those_of_the_configuration(
             post(service.address + RUN, headers=headers, json=nap).status_code == 200
         )
     )
+
+
+@pytest.mark.slow
+def test_each_line_of_a_log_for_machines_is_json(
+    serve: Callable[..., Served], config: str
+) -> None:
+    """Also those that say where the service is."""
+    service = serve("--config", config)
+    assert service.end() == 0
+    events = [json.loads(line)["event"] for line in service.said.splitlines()]
+    assert any(event.startswith("Serving ") for event in events)
 
 
 @pytest.mark.slow
