@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 _VARIABLE = re.compile(r"\$\{(\w*)\}")
 _MEMORY = re.compile(r"(?i)[0-9]+(\.[0-9]+)? ?[KMGT]i?B")
+# In bytes. With less, hardly any query runs, and functions that use pandas can't be imported.
+_LEAST_OF_QUERIES = 2**24
+_LEAST_OF_WORKERS = 2**27
 _LIMITS = Limits()
 _KEPT = KeptLimits()
 
@@ -148,7 +151,7 @@ class Functions(Section):
     entry_points: bool = False
     readable: FilePaths = ()
     variables: Names = ()
-    memory_limit: Memory = ByteSize(4 * 10**9)
+    memory_limit: Memory = Field(default=ByteSize(4 * 10**9), ge=_LEAST_OF_WORKERS)
     asset: Name = "Panel data"
 
 
@@ -347,7 +350,7 @@ class Settings(Section):
     engine: Annotated[
         str, BeforeValidator(_with_variables), AfterValidator(_engine)
     ] = Field(default=IN_MEMORY, repr=False)
-    memory_limit: Annotated[str, AfterValidator(_memory)] | None = None
+    memory_limit: Memory | None = Field(default=None, ge=_LEAST_OF_QUERIES)
     server: Server = Server()
     functions: Functions = Functions()
     audit: Retention = Retention()

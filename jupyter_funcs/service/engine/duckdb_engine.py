@@ -88,7 +88,7 @@ class EngineData:
             reference,
             lambda: self.cards,
             database=self.database,
-            memory_limit=f"{self.memory}B",
+            memory_limit=self.memory,
         )
         if self.cards:
             opened.open()
@@ -102,7 +102,7 @@ class DuckDBEngine:
     reference: Reference
     _find_cards: Callable[[], Cards]
     database: Path | None = None
-    memory_limit: str | None = None
+    memory_limit: int | None = None
     processes: int = 1
 
     def __post_init__(self) -> None:
@@ -268,7 +268,7 @@ class DuckDBEngine:
             cards,
             spill,
             database=self.database,
-            memory_limit=self.memory_limit,
+            memory=self.memory_limit,
             processes=self.processes,
         )
 

@@ -56,7 +56,7 @@ def connect_engine(
     reference: Reference,
     cards: Callable[[], Cards],
     *,
-    memory_limit: str | None = None,
+    memory_limit: int | None = None,
     processes: int = 1,
 ) -> DuckDBEngine:
     """Return the engine for a URL, not opened yet; as many `processes` share the memory."""

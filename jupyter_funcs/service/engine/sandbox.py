@@ -48,13 +48,16 @@ def open_database(  # noqa: PLR0913 - what a database depends on
     spill: Path,
     *,
     database: Path | None,
-    memory_limit: str | None,
+    memory: int | None,
     processes: int,
 ) -> duckdb.DuckDBPyConnection:
     """Open a database in memory, load the data and lock it."""
     con = duckdb.connect(config=_SETTINGS | {"temp_directory": str(spill)})
     try:
-        _limit_memory(con, memory_limit, processes)
+        # DuckDB's default is 80 % of the memory; ours is 50 %.
+        memory = (memory or memory_limit(con) * 5 // 8) // processes
+        for name in ("memory_limit", "max_temp_directory_size"):
+            con.execute(f"SET {name} = '{memory}B'")
         # Without it, each query reads the files' metadata again. GLOBAL, because other cursors run the queries.
         con.execute("SET GLOBAL parquet_metadata_cache = true")
         for name, columns in tables.SCHEMAS.items():
@@ -72,23 +75,6 @@ def open_database(  # noqa: PLR0913 - what a database depends on
         raise
 
     return con
-
-
-def _limit_memory(
-    con: duckdb.DuckDBPyConnection, limit: str | None, processes: int
-) -> None:
-    # DuckDB's default is 80 % of the memory; ours is 50 %.
-    limit = limit or f"{memory_limit(con) * 5 // 8}B"
-    try:
-        con.execute(f"SET memory_limit = {_literal(limit)}")
-        if processes > 1:
-            limit = f"{memory_limit(con) // processes}B"
-        for name in ("memory_limit", "max_temp_directory_size"):
-            con.execute(f"SET {name} = {_literal(limit)}")
-    except duckdb.Error as error:
-        raise SetupError(
-            f"The memory_limit {limit!r} is not valid: {first_line(error)}.\nUse a size such as '4GB'."
-        ) from error
 
 
 def attach(con: duckdb.DuckDBPyConnection, database: Path) -> None:

@@ -192,6 +192,8 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("state = ''", ["line 1, state: must not be empty."]),
     ("state = ['x']", ["line 1, state: must be a string, not an array."]),
     ("memory_limit = 'lots'", ["line 1, memory_limit: must be an amount of memory such as '4GB', not 'lots'."]),
+    ("memory_limit = '1KB'", ["line 1, memory_limit: must be greater than or equal to 16777216, not '1KB'."]),
+    ("[functions]\nmemory_limit = '50 MB'", ["line 2, functions.memory_limit: must be greater than or equal to 134217728, not '50 MB'."]),
     ("engine = 'duckdb'", ["line 1, engine: must be a connection URL such as 'duckdb://' or 'sc://host:15002'."]),
     ("[data]\nparquet = 'x'\ntable = 'y'\n[data.calendar]\nrule = 'June'", ["line 1, data: needs either parquet or table: where the card spend is."]),
     ("[data]\nparquet = 'x'\npanel = 'P'\ncolumns.panel = 'p'\n[data.calendar]\nrule = 'June'", ["line 1, data: has both panel and columns.panel. Remove one of them."]),

@@ -57,7 +57,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def engine(stored: Path) -> Iterator[DuckDBEngine]:
     engine = DuckDBEngine(
-        companies.reference(), lambda: Cards.parquet(stored), memory_limit="400MB"
+        companies.reference(), lambda: Cards.parquet(stored), memory_limit=4 * 10**8
     )
     engine.open()
     yield engine
@@ -392,7 +392,7 @@ GREEDY = {
 def small(stored: Path) -> Iterator[DuckDBEngine]:
     """An engine with little memory."""
     engine = DuckDBEngine(
-        companies.reference(), lambda: Cards.parquet(stored), memory_limit="100MB"
+        companies.reference(), lambda: Cards.parquet(stored), memory_limit=10**8
     )
     yield engine
     engine.close()
@@ -457,7 +457,7 @@ def test_what_does_not_fit_into_memory_spills_into_a_folder_that_ends_with_the_e
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     engine = DuckDBEngine(
-        companies.reference(), lambda: Cards.parquet(stored), memory_limit="100MB"
+        companies.reference(), lambda: Cards.parquet(stored), memory_limit=10**8
     )
     sort = "SELECT sum(r) AS n FROM (SELECT row_number() OVER (ORDER BY hash(i)) % 2 AS r FROM range(3000000) t(i)) t"
     spilt = []
@@ -640,18 +640,6 @@ def a_text_file(folder: Path) -> Path:
             TABLE,
             "cannot be opened: ",
             id="a text file",
-        ),
-        pytest.param(
-            lambda _folder: {"memory_limit": "lots"},
-            TABLE,
-            "memory_limit 'lots'",
-            id="memory in words",
-        ),
-        pytest.param(
-            lambda _folder: {"memory_limit": "50%"},
-            TABLE,
-            "memory_limit '50%'",
-            id="memory as a share",
         ),
         pytest.param(
             lambda _folder: {},

@@ -59,7 +59,7 @@ def children(parent: int) -> list[int]:
 def started(folder: Path, *arguments: str) -> Iterator[Served]:
     service = Served(with_state(folder), arguments)
     try:
-        service.address = service.says(r"export FUNCS_BASE_URL=(\S+)")[1]
+        service.address = service.says(r"export FUNCS_BASE_URL=(http[\w:/.]+)")[1]
         service.says("FUNCS_TOKEN")
         yield service
     finally:
@@ -236,7 +236,7 @@ def test_limits_are_shared_among_the_processes(
         ).replace('folders = ["published"]', ""),
         encoding="utf-8",
     )
-    read = settings.load(config).model_copy(update={"memory_limit": "1GB"})
+    read = settings.load(config).model_copy(update={"memory_limit": 10**9})
     service = hosted.build(read, config)
     with contextlib.closing(service.ends):
         limits = service.runs._limits

@@ -659,7 +659,7 @@ def test_a_query_over_the_memory_limit_is_500_with_a_message_and_the_service_kee
         pairs = cards.cross_join(cards.view().limit(200))
         return pairs.mutate(x=pairs.spend_cents * pairs.cards_right).order_by("x")
 
-    engine = DuckDBEngine(companies.reference(), demo.cards, memory_limit="100MB")
+    engine = DuckDBEngine(companies.reference(), demo.cards, memory_limit=10**8)
     wire = serving(
         Registry(
             [function(asset="a", name="Greedy")(greedy), published("Quick", list)],
