@@ -161,7 +161,7 @@ class RemoteCall:
         if wants_kept is None:
             wants_kept = remote.transport.connection.keep
         if remote.keeps_runs:
-            progress.kept_id = token_hex(8)
+            progress.kept_id = token_hex(6)
             progress.is_kept = wants_kept
 
         job = self._started(args, progress)

@@ -141,7 +141,7 @@ class ServiceSource:
                 f"POST {RUN_PATH}", request, terms, progress, self.headers
             )
 
-        progress.kept_id = progress.kept_id or token_hex(8)
+        progress.kept_id = progress.kept_id or token_hex(6)
         purpose = Purpose.CHANGE
         if terms.purpose is Purpose.RUN:
             purpose = Purpose.KEPT

@@ -183,9 +183,11 @@ class Worker:
                     source = reply.text
                     deadline.began = time.monotonic()
         except EOFError:
+            why = "ended. Its output is in the log."
+            if deadline.cancelled:
+                why = f"didn't begin within {deadline.seconds:g} seconds. Increase run_seconds."
             reply = LoadReply(
-                "ended",
-                "The process that loads published functions ended. Its output is in the log.",
+                "ended", f"The process that loads published functions {why}"
             )
 
         if source and deadline.cancelled:

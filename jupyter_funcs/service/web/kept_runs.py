@@ -80,7 +80,6 @@ _MOST_LOOKS = 6
 # Results without a file stay here for a while.
 _MOST_HELD = 100
 _MOST_HELD_BYTES = 2**26
-_OF_END = ("seconds", "rows", "status", "media_type", "warning")
 _UNWRITABLE = "the service can't write to its disk."
 
 
@@ -641,8 +640,8 @@ class KeptRuns:
         live, run, reply = self._held.pop(key)
         self._add(live, RUNNING)
         if live.number is not None:
-            about = {name: getattr(run, name) for name in _OF_END}
-            self._records.end(live.number, run.state, about, bytes(reply.body))
+            content = bytes(reply.body)
+            self._records.end(live.number, run.state, run._asdict(), content)
 
     async def _watch(self) -> None:
         pruned = -_PRUNE_SECONDS

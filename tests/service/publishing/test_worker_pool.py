@@ -881,6 +881,19 @@ def test_a_file_whose_import_takes_too_long_is_left_out(
     )
 
 
+@pytest.mark.slow
+def test_a_process_that_has_no_time_to_begin_is_told_from_one_that_ended(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "ok.py").write_text("")
+    setup = WorkerSetup((tmp_path,), import_seconds=0)
+    with (
+        contextlib.closing(Workers(setup)) as workers,
+        pytest.raises(SetupError, match="begin within 0 seconds"),
+    ):
+        workers.load()
+
+
 def end_template(workers: Workers) -> None:
     """Kill the process whose forks are the workers, with all of them."""
     assert workers._template
