@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from jupyter_funcs.connection.replies import Reply
-from jupyter_funcs.core.errors import FuncsError
+from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError
 from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import plural, quote
 from jupyter_funcs.frames.media import is_json
@@ -53,17 +53,30 @@ _CURSORS = (
     "paginationtoken",
     "startcursor",
 )
-_NUMBERS = ("page", "pagenumber", "pageno", "pagenum", "pageindex", "p")
+_NUMBERS = (
+    "page",
+    "pagenumber",
+    "pageno",
+    "pagenum",
+    "pageindex",
+    "paginationpage",
+    "currentpage",
+    "p",
+)
 _SKIPPED = (
     "offset",
     "skip",
-    "$skip",
     "start",
     "startat",
     "startindex",
+    "startposition",
     "from",
     "pageoffset",
+    "paginationstart",
+    "resultoffset",
+    "skipcount",
 )
+_FROM_1 = {"startindex", "startposition"}
 # Those of them that may also be the day or the text at which rows begin.
 _AMBIGUOUS = {"start", "from", "p"}
 _SIZES = (
@@ -75,9 +88,16 @@ _SIZES = (
     "itemsperpage",
     "maxresults",
     "top",
-    "$top",
     "take",
     "count",
+    "rows",
+    "length",
+    "pagelen",
+    "maxitems",
+    "maxresultcount",
+    "paginationlimit",
+    "paginationpagesize",
+    "resultrecordcount",
 )
 _AFTER_ROW = "startingafter"
 
@@ -104,7 +124,8 @@ def next_page(
         changed = _in_link(params, more.lead)
     elif more.lead:
         word = plain(more.word)
-        names = [word.removeprefix("next"), word, *_CURSORS]
+        own = word.removeprefix("next")
+        names = [own, own.removeprefix("page"), word, *_CURSORS]
         if more.lead.isdecimal():
             names += _NUMBERS
         names.append("offset")
@@ -121,7 +142,7 @@ def next_page(
 def _in_link(params: Mapping[str, Param], link: str) -> JsonObject:
     """Return the declared arguments that a link, or a part of one, has."""
     query = parse_qsl(urlsplit(link).query or link)
-    words = {plain(name): text for name, text in query}
+    words = {plain(name).lstrip("$"): text for name, text in query}
     return {
         params[word].name: _typed(params[word], words[word])
         for word in params.keys() & words.keys()
@@ -137,7 +158,7 @@ def _counted(params: Mapping[str, Param], args: Args, page: Page) -> JsonObject:
         return {param.name: _number(param, args, first) + 1}
 
     if param := _counting(params, _SKIPPED, args):
-        is_index = plain(param.name) == "startindex"
+        is_index = plain(param.name) in _FROM_1
         first = int(is_index and not _counts_from_0(page))
         first = only(dict, param.schema).get("minimum", first)
         return {param.name: _number(param, args, first) + len(page.rows)}
@@ -165,21 +186,25 @@ def _counting(
 
 
 def _is_full(function: Function, args: Args, page: Page) -> bool:
-    """Return whether a page that says nothing of itself has as many rows as it may have."""
-    if page.beside or not isinstance(page.rows, list):
+    """Return whether a page that says nothing of others has as many rows as it may have, as far as anything tells."""
+    if not (isinstance(page.rows, list) and page.rows):
         return False
-    param = _counting(_by_word(function), _SIZES, args)
+    params = _by_word(function)
+    param = _counting(params, _SIZES, args)
     size = _number(param, args, 0) if param else 0
-    return 0 < size <= len(page.rows)
+    if not size:
+        return _counting(params, _NUMBERS, args) is not None
+    return size <= len(page.rows)
 
 
 def _by_word(function: Function) -> dict[str, Param]:
-    return {plain(param.name): param for param in reversed(function.params)}
+    """Return the parameters by their names without signs, as in OData's ``$skip``."""
+    return {plain(param.name).lstrip("$"): param for param in reversed(function.params)}
 
 
 def _counts_from_0(page: Page) -> bool:
     beside = only(dict, page.beside)
-    return any(beside[name] == 0 for name in beside if plain(name) == "startindex")
+    return any(beside[name] == 0 for name in beside if plain(name) in _FROM_1)
 
 
 def _number(param: Param, args: Args, first: int) -> int:
@@ -190,9 +215,9 @@ def _number(param: Param, args: Args, first: int) -> int:
 
 
 def _typed(param: Param, text: str) -> Any:
-    is_number = only(dict, param.schema).get("type") in {"integer", "number"}
-    if is_number and text.isdecimal():
-        return int(text)
+    kind = only(dict, param.schema).get("type")
+    if kind == "object" or (kind in {"integer", "number"} and text.isdecimal()):
+        return json.loads(text)
     return text
 
 
@@ -252,13 +277,15 @@ class PagedRun:
         sent: set[str] = set()
         following = first
         follows_links = self._follow is not None
+        more: Following | None = None
         while pages.number < most:
             page = following
             sent.add(repr(page))
-            if why_not := await self._add(page):
+            why_not = await self._add(page, is_guess=more is _UNSAID)
+            if why_not is not None:
                 return why_not
             more = pages.more
-            if more is None and _is_full(self._function, page.args, pages.last):
+            if pages.is_silent and _is_full(self._function, page.args, pages.last):
                 more = _UNSAID
             if more is None:
                 return self._why_fewer(first)
@@ -288,7 +315,20 @@ class PagedRun:
             return ""
         return f"the service counts {total:,}"
 
-    async def _add(self, wanted: NextPage) -> str:
+    async def _add(self, wanted: NextPage, *, is_guess: bool) -> str | None:
+        """Add a page; or return why it is none of these, of which a guess has nothing to tell."""
+        try:
+            why_not = await self._received(wanted)
+        except (ArgumentError, FunctionError):
+            if is_guess:
+                return ""
+            raise
+
+        if why_not:
+            return "" if is_guess else why_not
+        return None
+
+    async def _received(self, wanted: NextPage) -> str:
         """Add a page; return why it is none of these, or nothing."""
         number = self._pages.number + 1
         kept = None

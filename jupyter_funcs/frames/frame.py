@@ -49,6 +49,7 @@ from jupyter_funcs.frames.pages import (
     Page,
     following,
     is_about,
+    is_silent,
     page_at,
     page_of,
 )
@@ -534,6 +535,7 @@ class AllPages:
         self.listed = UNLISTED
         self.last = Page(None)
         self.more: Following | None = None
+        self.is_silent = False
         self.size = 0
         self.number = 0
         self.total = 0  # rows, as far as a page that isn't the last one tells
@@ -548,8 +550,11 @@ class AllPages:
 
     def add(self, reply: bytes, headers: Mapping[str, str]) -> str:
         """Add a page; or return why that is not a further one."""
-        with gc_paused(), exact_numbers(is_on=self.listed.is_exact):
-            page = _page(decode(reply), self.listed)
+        listed = self.listed
+        if self.number:
+            listed = replace(listed, path=self._first.path)
+        with gc_paused(), exact_numbers(is_on=listed.is_exact):
+            page = _page(decode(reply), listed)
         if not self.number:
             self._first = page
         elif not isinstance(page.rows, list) or page.path != self._first.path:
@@ -560,15 +565,22 @@ class AllPages:
             return "the same page came again"
         self._seen.add(content)
         self.last = page
-        self.more = following(page, headers)
-        if self.more is not None:
-            self.total = self.more.total or self.total
+        self.is_silent = is_silent(page, headers)
         self.number += 1
         self.size += len(reply)
         self._rows += only(list, page.rows)
-        if self.number > 1 and not page.rows:
-            self.more = None
+        self.more = self._more(following(page, headers))
         return ""
+
+    def _more(self, more: Following | None) -> Following | None:
+        """Return what says that more rows follow the last page: if it has any, and if all pages together lack some."""
+        if more is None or (self.number > 1 and not self.last.rows):
+            return None
+        had_link = bool(self.more and self.more.lead)
+        if more.total is None:
+            return more
+        self.total = more.total
+        return None if had_link or self.rows >= more.total else more
 
     def frame(self, schema: Mapping[str, str] | None, why_not_all: str) -> pd.DataFrame:
         """Return the rows of all pages, and warn if they are not all."""
@@ -592,7 +604,7 @@ class AllPages:
         if why_not_all:
             warn(
                 MissingRowsWarning(
-                    f"Not all rows are here: {why_not_all}. The {self.rows:,} rows so far are kept."
+                    f"Not all rows are here: {why_not_all}. The table has {plural(self.rows, 'row')}."
                 )
             )
 

@@ -481,6 +481,8 @@ def _is_part(document: JsonObject, path: Path) -> bool:
     is_page = all(map(is_about, beside)) and _PLAIN.isdisjoint(map(plain, beside))
     if path[0] == "properties" and not is_page:
         return True
+    if path == ("items",) and "#" in str(document.get("kind")):  # as Google's APIs
+        return False
     for name in path:
         names = {plain(other) for other in document if other != name}
         if not names.isdisjoint(_PAGINATION):
@@ -506,6 +508,7 @@ def _without(document: JsonObject, path: Path) -> JsonObject:
 _SPEAKING = _PAGING | {
     "hits",
     "pages",
+    "properties",
     "resultinfo",
     "results",
     "searchinformation",
@@ -513,6 +516,7 @@ _SPEAKING = _PAGING | {
 }
 _MORE = re.compile(
     r"(has)?more(data|items|pages|records|results|rows)?(available|follows?)?|hasnext(page)?|(is)?truncated"
+    r"|exceededtransferlimit"
 )
 _LAST = {
     "done",
@@ -523,17 +527,17 @@ _LAST = {
     "lastpage",
 }
 _NEXT = re.compile(
-    r"(@?odata\.)?next(page|records?|results?)?(after|cursor|href|key|link|marker|number|offset|page|path|position|skip"
-    r"|start|token|uri|url)?|continu(e|ation)(token)?|cursor|lastevaluatedkey|resumptiontoken"
+    r"(@?odata\.)?next(page|records?|results?|continuation)?(after|cursor(mark)?|href|key|link|marker|number|offset|page"
+    r"|path|position|skip|start|token|uri|url)?|continu(e|ation)(token)?|cursor|lastevaluatedkey|(resumption|page)token"
 )
 _PREVIOUS = re.compile(r"prev(ious)?(page)?(cursor|link|token|uri|url)?")
 # Texts that lead to the next page, unless they are numbers.
 _TOKENS = {"bookmark", "offset"}
 # Where a page ends, which is where the next one begins if a flag says that there is one.
-_ENDS = {"aftercursor", "endcursor"}
-_NOUN = r"(elements?|entries|found|hits|items?|matches|objects|records?|results?|rows?|size)"
+_ENDS = {"aftercursor", "endcursor", "marker"}
+_NOUN = r"(elements?|entries|found|hits?|items?|matches|objects|records?|results?|rows?|size)"
 _TOTAL = re.compile(
-    rf"(@odata\.)?count|found|(estimated|approximate)?total(numberof)?{_NOUN}?(count)?|(nb?|num|numberof){_NOUN}"
+    rf"(@odata\.)?count|found|hits|(estimated|approximate)?total(numberof)?({_NOUN}|available)?(count)?|(nb?|num|numberof){_NOUN}"
     rf"|{_NOUN}(count|total)|recordsfiltered"
 )
 _PAGES = {
@@ -612,7 +616,19 @@ def following(page: Page, headers: Mapping[str, str]) -> Following | None:
 
     if flags or leads:
         return None
-    return _counted(len(page.rows), _of_type(int, signs))
+    return _counted(page, _of_type(int, signs))
+
+
+def is_silent(page: Page, headers: Mapping[str, str]) -> bool:
+    """Return whether nothing of a page or its headers says how many rows there are, or whether more follow."""
+    signs = [*_signs(page.beside or {}, page.path), *_signs_in(headers)]
+    return not any(
+        isinstance(value, bool)
+        or _is_lead(word, value)
+        or _is_total(word, page)
+        or plain(word) in _PAGES
+        for word, value in signs
+    )
 
 
 def number_of(page: Page) -> int | None:
@@ -706,7 +722,10 @@ def _signs_in(headers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
         yield "next-page", headers["x-next-page"]
     for name, word in (
         ("x-total-count", "total"),
+        ("x-total", "total"),
+        ("x-wp-total", "total"),
         ("x-total-pages", "pages"),
+        ("x-wp-totalpages", "pages"),
         ("x-page", "page"),
     ):
         if headers.get(name, "").isdecimal():
@@ -732,25 +751,31 @@ def _lead(value: Any) -> str:
     return ""
 
 
-def _counted(rows: int, numbers: Mapping[str, int]) -> Following | None:
+def _is_total(name: str, page: Page) -> bool:
+    """Return whether a member says how many rows there are, such as ``total`` or ``total_orders`` beside orders."""
+    word = plain(name)
+    rows = plain("".join(page.path[-1:])).removesuffix("s")
+    counted = word.removeprefix("total").removesuffix("count")
+    is_of_rows = counted.removesuffix("s") == rows and counted != word
+    return is_of_rows or bool(_TOTAL.fullmatch(word))
+
+
+def _counted(page: Page, numbers: Mapping[str, int]) -> Following | None:
     """Return what the numbers of a page say: how many pages there are, or rows."""
+    rows = len(page.rows)
     by_word = dict(zip(map(plain, numbers), numbers.values(), strict=True))
-    totals = {
-        word: number
-        for word, number in numbers.items()
-        if _TOTAL.fullmatch(plain(word))
-    }
-    page = _page(by_word)
-    if page and _is_last(by_word, page, rows, totals.values()):
+    totals = {word: number for word, number in numbers.items() if _is_total(word, page)}
+    number = _page(by_word)
+    if number and _is_last(by_word, number, rows, totals.values()):
         return None
 
-    seen = _before(by_word, page or 0, rows) + rows
+    seen = _before(by_word, number or 0, rows) + rows
     for word, total in totals.items():
         if total > seen:
             return Following(word, total=total)
 
     pages = _first(by_word, _PAGES) or 0
-    return None if page is None or page >= pages else Following("pages")
+    return None if number is None or number >= pages else Following("pages")
 
 
 def _page(by_word: Mapping[str, int]) -> int | None:

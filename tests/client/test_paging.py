@@ -193,7 +193,81 @@ def by_range(request: Request) -> Any:
     return JSONResponse(rows, status_code=206, headers={"content-range": extent})
 
 
+def by_link_and_count(request: Request) -> Any:
+    start = number(request, "$skip")
+    link = request.url.include_query_params(**{"$skip": start + SIZE})
+    more = {"@odata.nextLink": str(link)} if start + SIZE < TOTAL else {}
+    return {"@odata.count": TOTAL, "value": ROWS[start : start + SIZE]} | more
+
+
+def by_transfer_limit(request: Request) -> Any:
+    start = number(request, "resultOffset")
+    more = {"exceededTransferLimit": True} if start + SIZE < TOTAL else {}
+    return {"features": ROWS[start : start + SIZE], "properties": more}
+
+
+def by_last_key(request: Request) -> Any:
+    start = number(request, "number")
+    more = {"LastEvaluatedKey": {"number": start + SIZE}}
+    return {"Items": ROWS[start : start + SIZE]} | (
+        more if start + SIZE < TOTAL else {}
+    )
+
+
+def by_next_start(request: Request) -> Any:
+    start = number(request, "start")
+    following = start + SIZE if start + SIZE < TOTAL else None
+    page = {"isLastPage": following is None, "nextPageStart": following}
+    return {"values": ROWS[start : start + SIZE], "start": start, **page}
+
+
+def by_marker(request: Request) -> Any:
+    start = number(request, "Marker")
+    more = {"IsTruncated": True, "Marker": str(start + SIZE)}
+    last = {"IsTruncated": False}
+    return {"Users": ROWS[start:][:SIZE]} | (more if start + SIZE < TOTAL else last)
+
+
+def by_continuation(request: Request) -> Any:
+    start = number(request, "continuation-token")
+    more = {"NextContinuationToken": str(start + SIZE)}
+    return {"Contents": ROWS[start:][:SIZE]} | (more if start + SIZE < TOTAL else {})
+
+
+def by_page_of_pagination(request: Request) -> Any:
+    page = number(request, "pagination[page]", 1)
+    meta = {"pagination": {"page": page, "pageCount": 3, "total": TOTAL}}
+    return {"data": ROWS[(page - 1) * SIZE :][:SIZE], "meta": meta}
+
+
+def by_skip_count(request: Request) -> Any:
+    start = number(request, "SkipCount")
+    return {"orders": ROWS[start : start + SIZE], "total_orders": TOTAL}
+
+
+def by_counted_header(request: Request) -> Any:
+    rows = ROWS[(number(request, "page", 1) - 1) * SIZE :][:SIZE]
+    return JSONResponse(rows, headers={"x-wp-total": str(TOTAL)})
+
+
+def by_events(request: Request) -> Any:
+    start = int(request.query_params.get("pageToken", "t0")[1:])
+    more = {"nextPageToken": f"t{start + SIZE}"} if start + SIZE < TOTAL else {}
+    about = {"kind": "calendar#events", "description": "d", "updated": "2026-01-01"}
+    return about | after(start, **more)
+
+
 STYLES: dict[str, tuple[Callable[[Request], Any], str, str]] = {
+    "link_and_count": (by_link_and_count, "$skip", "integer"),
+    "transfer_limit": (by_transfer_limit, "resultOffset", "integer"),
+    "last_key": (by_last_key, "ExclusiveStartKey", "object"),
+    "next_start": (by_next_start, "start", "integer"),
+    "marker": (by_marker, "Marker", "string"),
+    "continuation": (by_continuation, "continuation-token", "string"),
+    "page_of_pagination": (by_page_of_pagination, "pagination[page]", "integer"),
+    "skip_count": (by_skip_count, "SkipCount", "integer"),
+    "counted_header": (by_counted_header, "page", "integer"),
+    "events": (by_events, "pageToken", "string"),
     "page": (by_page, "page", "integer"),
     "page_from_0": (by_page_from_0, "page", "integer from 0"),
     "offset": (by_offset, "offset", "integer"),
@@ -415,7 +489,7 @@ def test_what_leads_nowhere_ends_with_a_note_and_the_rows_so_far(
     lists.asked.clear()
     frame, [told] = all_of(session, name)
     assert BROKEN[name][2] in told
-    assert f"The {BROKEN[name][3]} rows so far are kept." in told
+    assert f"The table has {BROKEN[name][3]} rows." in told
     assert len(frame) == BROKEN[name][3]
     assert len(lists.asked) < 6
 
@@ -554,6 +628,25 @@ def paging(request: Request) -> Any:
     return ROWS[(number(request, "page", 1) - 1) * SIZE :][:SIZE]
 
 
+def by_dollars(request: Request) -> Any:
+    start = number(request, "$offset")
+    return ROWS[start : start + number(request, "$limit", SIZE)]
+
+
+def beside_a_status(request: Request) -> Any:
+    return {"status": "ok", "data": skipping(request)}
+
+
+def of_unknown_size(request: Request) -> Any:
+    if rows := paging(request):
+        return rows
+    return Response("no such page", status_code=404)
+
+
+def the_first_only(_: Request) -> Any:
+    return ROWS
+
+
 def from_day(request: Request) -> Any:
     return after(0, total=TOTAL, begins=request.query_params.get("start"))
 
@@ -569,6 +662,13 @@ DECLARED: dict[str, tuple[Callable[[Request], Any], dict[str, Any]]] = {
     "numbered_from_0": (numbered_from_0, {"page": INTEGER}),
     "skipping": (skipping, {"skip": INTEGER | {"default": 0}, **LIMIT}),
     "paging": (paging, {"page": INTEGER, "per_page": INTEGER | {"default": SIZE}}),
+    "by_dollars": (
+        by_dollars,
+        {"$limit": INTEGER | {"default": SIZE}, "$offset": INTEGER},
+    ),
+    "beside_a_status": (beside_a_status, {"skip": INTEGER, **LIMIT}),
+    "of_unknown_size": (of_unknown_size, {"page": INTEGER}),
+    "the_first_only": (the_first_only, {"page": INTEGER}),
     "from_day": (from_day, {"start": {"type": "string"}, **LIMIT}),
     "lacking": (lacking, {"offset": INTEGER}),
 }
@@ -594,7 +694,8 @@ def declared() -> Iterator[Any]:
         name = request.url.path.strip("/")
         if name == "openapi.json":
             return JSONResponse(document)
-        return JSONResponse(DECLARED[name][0](request))
+        body = DECLARED[name][0](request)
+        return body if isinstance(body, Response) else JSONResponse(body)
 
     with serving(Starlette(routes=[Route("/{name}", answer)])) as url:
         session = jf.connect(f"{url}/openapi.json")
@@ -611,11 +712,25 @@ def test_the_number_that_a_page_says_leads_to_the_next(
     assert (frame["n"].tolist(), told) == ([*range(TOTAL)], [])
 
 
-@pytest.mark.parametrize("name", ["skipping", "paging"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "skipping",
+        "paging",
+        "by_dollars",
+        "beside_a_status",
+        "of_unknown_size",
+        "the_first_only",
+    ],
+)
 def test_a_full_page_of_a_plain_list_leads_to_the_next(
     declared: Any, name: str
 ) -> None:
-    """Its size is the argument or the declared default; one that isn't full is the last."""
+    """
+    Its size is the argument or the declared default; one that isn't full is the last.
+
+    Where nothing tells the size, a page number leads on until a page is empty, missing or the same.
+    """
     frame, told = all_of(declared, name)
     assert (frame["n"].tolist(), told) == ([*range(TOTAL)], [])
 
@@ -641,7 +756,7 @@ def test_a_parameter_for_a_day_takes_no_number_of_rows(declared: Any) -> None:
 def test_fewer_rows_than_the_service_counts_are_told(declared: Any) -> None:
     frame, [told] = all_of(declared, "lacking")
     assert len(frame) == TOTAL
-    assert "the service counts 10. The 7 rows so far are kept." in told
+    assert "the service counts 10. The table has 7 rows." in told
     run = declared["lacking"].with_options(pages="all", cache=False)
     with warnings.catch_warnings():
         warnings.simplefilter("error", MissingRowsWarning)

@@ -66,6 +66,12 @@ PAGES: dict[str, Any] = {
         "incompleteSearch": False,
         "files": ROWS,
     },
+    "Google, with a description": {
+        "kind": "calendar#events",
+        "description": "d",
+        "updated": "2026-01-01",
+        "items": ROWS,
+    },
     "two levels down": {"status": "success", "data": {"items": ROWS}},
     "three levels down": {"response": {"body": {"stations": ROWS}}},
     "HAL": {
@@ -417,6 +423,16 @@ MORE: dict[str, tuple[Any, dict[str, str]]] = {
     "Content-Range": (ROWS, {"content-range": "items 0-1/9", ":status": "206"}),
     "Content-Range without a total": (ROWS, {"content-range": "items 0-1/*"}),
     "206": (ROWS, {":status": "206"}),
+    "a transfer limit": ({"features": ROWS, "exceededTransferLimit": True}, {}),
+    "a transfer limit in properties": ({"features": ROWS, "properties": {"exceededTransferLimit": True}}, {}),
+    "a total of what the rows are": ({"orders": ROWS, "total_orders": 9}, {}),
+    "a count of what the rows are": ({"orders": ROWS, "order_count": 9}, {}),
+    "a total that is available": ({"pagination": {"totalAvailable": "9"}, "views": {"view": ROWS}}, {}),
+    "hits in meta": ({"response": {"docs": ROWS, "meta": {"hits": 9, "offset": 0}}}, {}),
+    "a token of the same name": ({"rows": ROWS, "pageToken": "x"}, {}),
+    "a cursor mark": ({"hitCount": 9, "nextCursorMark": "AoE", "resultList": {"result": ROWS}}, {}),
+    "X-WP-Total": (ROWS, {"x-wp-total": "9"}),
+    "X-Total": (ROWS, {"x-total": "9"}),
 }  # fmt: skip
 
 
@@ -546,6 +562,7 @@ LAST: dict[str, tuple[Any, dict[str, str]]] = {
         ROWS,
         {"content-range": "items 7-8/9", ":status": "206"},
     ),
+    "a total of something else": ({"orders": ROWS, "total_refunds": 9}, {}),
     "a list": (ROWS, {":status": "200"}),
     "a record": ({"id": 1, "total": 9, "lines": ROWS}, {}),
 }
