@@ -33,6 +33,7 @@ from jupyter_funcs.core.errors import (
     ReplyTooLargeError,
     ServerError,
 )
+from jupyter_funcs.core.json_decoding import exact_numbers
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import MissingRowsWarning, redactor, warn
 
@@ -105,7 +106,11 @@ _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
 class Reply(NamedTuple):
-    """The body of a 200, and the secrets that were sent, which no error may repeat; none of a 304, which `is_known`."""
+    """
+    The body of a 200, and the secrets that were sent, which no error may repeat; none of a 304, which `is_known`.
+
+    `is_exact` is whether numbers beyond all floats are infinite, rather than wrong.
+    """
 
     data: bytes
     secrets: Sequence[Hidden]
@@ -118,12 +123,14 @@ class Reply(NamedTuple):
     headers: Mapping[str, str] = MappingProxyType({})
     media_type: str = ""
     is_known: bool = False
+    is_exact: bool = False
 
     def read(self, reader: Callable[[bytes], T]) -> T:
         """Return what `reader` makes of the body; its errors and warnings are redacted."""
         token = redactor.set(redacted_all)
         try:
-            value = reader(self.data)
+            with exact_numbers(is_on=self.is_exact):
+                value = reader(self.data)
             if self.warning:
                 warn(self.warning)
             if self.why_cut:

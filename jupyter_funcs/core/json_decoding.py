@@ -171,7 +171,7 @@ def decode_lines(data: bytes | str, *, strict: bool = False) -> list[Any]:
 @contextmanager
 def exact_numbers(*, is_on: bool) -> Iterator[None]:
     """Decode a number as a Decimal if it is longer than what a float represents with all its digits."""
-    token = is_exact.set(is_on)
+    token = is_exact.set(is_on or is_exact.get())
     try:
         yield
     finally:

@@ -21,6 +21,8 @@ from decimal import Decimal
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
+import msgspec
+
 from jupyter_funcs.core.text import plural
 from jupyter_funcs.functions.callables import evaluated_annotation
 from jupyter_funcs.functions.parameters import ABSENT, described
@@ -38,6 +40,11 @@ _TEXTS = (str, bytes, bytearray, memoryview)
 # The lengths of a date, and of a time with seconds.
 _DAY = 10
 _SECOND = 19
+# JSON's number for infinity, which isn't one in a float.
+BEYOND = Decimal("1E999")
+# Texts may have the same words.
+_DECIMALS = (b"NaN", b"Infinity")
+_SIGNS_OF_INFINITY = (b"null", *_DECIMALS)
 # What is read to its end, and then a list.
 _STREAMS = {AsyncGenerator, AsyncIterable, AsyncIterator, Iterator}
 
@@ -254,6 +261,42 @@ def values_of(array: Any) -> Any:
         array[np.isnat(times)] = None
 
     return array.tolist()
+
+
+def as_json(
+    value: Any, convert: Callable[[Any], Any], beyond: Decimal | None = None
+) -> tuple[bytes, int]:
+    """
+    Return a value as JSON, and how many infinite numbers are in it, which are null, or numbers `beyond` all floats.
+
+    Dates are YYYY-MM-DD, times ISO 8601, decimals their digits, bytes base64, and NaN is null. `convert` makes others
+    plain.
+    """
+    encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=convert)
+    try:
+        text = encoder.encode(value)
+    except ValueError:  # msgspec 0.23 refuses a Decimal that isn't finite
+        text = _DECIMALS[0]
+
+    count = 0
+    if any(word in text for word in _SIGNS_OF_INFINITY):
+        count = infinite(value)
+    # Earlier ones write it as it is.
+    if any(word in text for word in _DECIMALS) or (count and beyond):
+        text = encoder.encode(_finite(value, beyond))
+    return text, count
+
+
+def _finite(value: Any, beyond: Decimal | None) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _finite(part, beyond) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part, beyond) for part in value]
+    if infinite(value):
+        return beyond and beyond.copy_sign(Decimal(value))
+    if isinstance(value, Decimal) and value.is_nan():
+        return None
+    return value
 
 
 def infinite(value: Any) -> int:

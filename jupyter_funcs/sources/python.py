@@ -6,13 +6,14 @@ import asyncio
 import importlib
 import inspect
 import json
+import math
+import numbers
 import traceback
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from jupyter_funcs.catalog.descriptions import read_options
@@ -45,8 +46,9 @@ from jupyter_funcs.functions.callables import (
 )
 from jupyter_funcs.functions.parameters import Parameter
 from jupyter_funcs.functions.return_values import (
-    infinite,
-    lost_text,
+    BEYOND,
+    SCALAR,
+    as_json,
     plain,
     returned,
     tabular,
@@ -97,9 +99,9 @@ class PythonSource:
         result = await asyncio.wrap_future(in_thread(work, "python"))
         if not isinstance(result, tuple):
             return result
-        data, lost = result
+        data, infinities = result
         progress.received = len(data)
-        return Reply(data, [], lines=False, warning=lost_text(lost))
+        return Reply(data, [], lines=False, is_exact=infinities > 0)
 
     def request(self, function: Function, args: Args) -> JsonObject:
         return {
@@ -296,12 +298,16 @@ def _arguments(
 def _result(
     function: Function, python: Python, parameters: list[Parameter], args: Values
 ) -> tuple[bytes, int] | pd.DataFrame:
-    """Call a function; return its frame, or its result as JSON and how many infinite numbers are lost in it."""
+    """Call a function; return its frame, or its result as JSON and how many infinite numbers are in it."""
     values = _arguments(function, parameters, args)
     try:
         value: Any = tabular(called(python, parameters, values, _check))
         if hasattr(value, "to_pandas"):
             value = value.to_pandas()
+        if _is_float(value) and not math.isfinite(value):  # null stands for no rows
+            import pandas as pd
+
+            value = pd.DataFrame({SCALAR: [value]})
         if isinstance(value, bytes | bytearray):
             from jupyter_funcs.frames.media import media_to_frame
 
@@ -318,6 +324,10 @@ def _result(
     return frame
 
 
+def _is_float(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, numbers.Rational)
+
+
 def _check(items: int) -> None:
     if items > _MOST_ITEMS:
         raise ValueError(f"it yields more than {_MOST_ITEMS:,} items")
@@ -325,13 +335,9 @@ def _check(items: int) -> None:
 
 def _json(value: Any) -> tuple[bytes, int]:
     try:
-        data = _JSON.encode(value)
+        return as_json(value, _plain, BEYOND)
     except (ValueError, TypeError, RecursionError):
-        return _JSON.encode(repr(value)), 0
-
-    if b"null" in data:
-        return data, infinite(value)
-    return data, 0
+        return as_json(repr(value), _plain)
 
 
 def _plain(value: Any) -> Any:
@@ -348,6 +354,3 @@ def _text(error: BaseException) -> str:
     with suppress(Exception):  # a user's __str__ may fail
         text = redacted_line(str(error))
     return ": ".join(filter(None, [type(error).__name__, text]))
-
-
-_JSON = msgspec.json.Encoder(enc_hook=_plain)

@@ -305,13 +305,18 @@ def test_objects_of_the_kernel_are_passed_by_reference() -> None:
         )
 
 
-def test_infinity_is_null_in_json_with_one_warning(way: Way) -> None:
+def ratios() -> list[dict[str, float]]:
+    return [{"a": float("inf")}, {"a": 0.5}, {"a": float("-inf")}]
+
+
+def test_infinity_of_this_process_stays_infinite() -> None:
+    frame = by_python(ratios)()
+    assert frame["a"].tolist() == [float("inf"), 0.5, float("-inf")]
+
+
+def test_infinity_is_null_in_json_with_one_warning() -> None:
     """A header of the service's reply says so, and the body is as always."""
-
-    def ratios() -> list[dict[str, float]]:
-        return [{"a": float("inf")}, {"a": 0.5}, {"a": float("-inf")}]
-
-    run = way(ratios)
+    run = by_service(ratios)
     with pytest.warns(
         UserWarning,
         match=r"^The result has 2 infinite numbers, which JSON doesn't have",

@@ -15,7 +15,7 @@ from jupyter_funcs.core.json_decoding import JsonObject, is_compressed
 from jupyter_funcs.core.text import quoted
 from jupyter_funcs.functions.return_values import (
     SCALAR,
-    infinite,
+    as_json,
     is_expression,
     plain,
     tabular,
@@ -297,16 +297,15 @@ def _refuse_repeated(names: Iterable[str]) -> None:
 
 def _encoded(records: Any) -> tuple[bytes, int]:
     """Return JSON, and how many infinite numbers became null."""
-    # Dates as YYYY-MM-DD, times in ISO 8601, decimals digit by digit, bytes in base64, NaN and infinities as null.
     try:
         if not isinstance(records, list):
             if isinstance(records, str | bytes):
                 check_bytes(len(records))
-            return _piece(records)
+            return as_json(records, plain)
         text = bytearray()
         lost = 0
         for at in range(0, len(records), _PIECE):
-            piece, infinities = _piece(records[at : at + _PIECE])
+            piece, infinities = as_json(records[at : at + _PIECE], plain)
             text += b"," + piece[1:-1]
             lost += infinities
             check_bytes(len(text))
@@ -316,39 +315,12 @@ def _encoded(records: Any) -> tuple[bytes, int]:
     return bytes(b"[" + text[1:] + b"]"), lost
 
 
-def _piece(records: Any) -> tuple[bytes, int]:
-    text = _json(records)
-    lost = infinite(records) if any(word in text for word in _SIGNS_OF_INFINITY) else 0
-    return text, lost
-
-
-def _json(value: Any) -> bytes:
-    try:
-        text = _ENCODER.encode(value)
-    except ValueError:  # msgspec 0.23 refuses a Decimal that isn't finite
-        return _ENCODER.encode(_finite(value))
-
-    if any(word in text for word in _DECIMALS):  # earlier ones write it as it is
-        return _ENCODER.encode(_finite(value))
-    return text
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _finite(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(part) for part in value]
-    if hasattr(value, "is_finite") and not value.is_finite():
-        return None
-    return value
-
-
 def _encoding_error(records: Any, error: Exception) -> ResultError:
     """Find the column that can't be encoded."""
     for number, record in enumerate(_records(records), 1):
         for name, value in record.items():
             try:
-                _json({name: value})
+                as_json({name: value}, plain)
             except (TypeError, ValueError, RecursionError) as of_one:
                 what = type(value).__name__
                 if isinstance(of_one, UnicodeError):
@@ -358,9 +330,3 @@ def _encoding_error(records: Any, error: Exception) -> ResultError:
                 )
 
     return ResultError(f"The result can't be written as JSON: {error}.")
-
-
-# Texts may have the same words.
-_DECIMALS = (b"NaN", b"Infinity")
-_SIGNS_OF_INFINITY = (b"null", *_DECIMALS)
-_ENCODER = msgspec.json.Encoder(decimal_format="number", enc_hook=plain)
