@@ -550,6 +550,10 @@ def _single(field: Field, value: Any, *, hints: bool) -> Any:
     )
     if not is_plain and is_iterable(value):
         raise _refusal_of_several(field, value)
+    is_float = isinstance(value, float) and field.encoding is Encoding.OBJECT
+    is_null = value is None or (_is_missing(value) and not is_float)
+    if is_null and takes(field, [None]):
+        return None
     read = _READERS.get(kind, _as_text)(field, value)
     options = _declared_options(field)
     if not options:

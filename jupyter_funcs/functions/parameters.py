@@ -62,6 +62,7 @@ SUPPORTED = (
 """The annotations that a published parameter can have."""
 
 ABSENT = inspect.Parameter.empty
+_SAYING_NOTHING = {"default", "description"}
 _ANY = {"type": ["null", "boolean", "number", "string", "array", "object"]}
 # In characters, of what isn't text: converting a long number takes quadratic time.
 _LONGEST = 400
@@ -126,8 +127,9 @@ class Parameter:
         many = get_origin(base) is list
         item = base
         own: list[Any] = []
+        has_nulls = False
         if many:
-            item, own, _ = _unwrapped(get_args(base)[0])
+            item, own, has_nulls = _unwrapped(get_args(base)[0])
         by_type = {type(marker): marker for marker in (*own, *markers)}
         kind, options = _listed(item)
         options = options or getattr(by_type.get(Options), "values", ())
@@ -137,12 +139,14 @@ class Parameter:
         source = by_type.get(ListedBy)
         bounds = by_type.get(Between)
         adapter = structure = None
-        if kind not in _NAMES or not by_type.keys() <= _MARKERS:
+        if kind not in _NAMES or has_nulls or not by_type.keys() <= _MARKERS:
             kind = object
             adapter, structure, is_json = _read_annotation(
                 name, annotation, default, item
             )
             many = many and not is_json
+            if not structure.keys() - _SAYING_NOTHING:
+                structure |= _ANY
 
         _check_markers(name, kind, item, by_type)
         parameter = cls(
@@ -187,7 +191,7 @@ class Parameter:
             elif isinstance(marker, ListedBy):
                 help_ = f"{help_} {marker.sentence}".strip()
 
-        takes_objects = not schema.keys() - {"default", "description"}
+        takes_objects = not schema.keys() - _SAYING_NOTHING
         if takes_objects and "default" in schema:
             schema |= _ANY
         return cls(
