@@ -550,9 +550,7 @@ def _single(field: Field, value: Any, *, hints: bool) -> Any:
     )
     if not is_plain and is_iterable(value):
         raise _refusal_of_several(field, value)
-    is_float = isinstance(value, float) and field.encoding is Encoding.OBJECT
-    is_null = value is None or (_is_missing(value) and not is_float)
-    if is_null and takes(field, [None]):
+    if _is_null_item(field, value):
         return None
     read = _READERS.get(kind, _as_text)(field, value)
     options = _declared_options(field)
@@ -1079,6 +1077,13 @@ def _is_missing(value: Any) -> bool:
     if type(value).__name__ == "NAType":
         return True
     return not isinstance(value, str) and bool(value != value)  # noqa: PLR0124  # only NaN and NaT
+
+
+def _is_null_item(field: Field, value: Any) -> bool:
+    """Return whether an item of a list is null, in JSON also NaN, and may be."""
+    is_number = isinstance(value, float) and field.encoding is Encoding.OBJECT
+    is_null = value is None or (_is_missing(value) and not is_number)
+    return is_null and takes(field, [None])
 
 
 def _is_day(value: dt.datetime) -> bool:

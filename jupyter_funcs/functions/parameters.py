@@ -125,11 +125,7 @@ class Parameter:
             annotation = _type_of(default)
         base, markers, nullable = _unwrapped(annotation)
         many = get_origin(base) is list
-        item = base
-        own: list[Any] = []
-        has_nulls = False
-        if many:
-            item, own, has_nulls = _unwrapped(get_args(base)[0])
+        item, own = _item_of(base)
         by_type = {type(marker): marker for marker in (*own, *markers)}
         kind, options = _listed(item)
         options = options or getattr(by_type.get(Options), "values", ())
@@ -139,14 +135,12 @@ class Parameter:
         source = by_type.get(ListedBy)
         bounds = by_type.get(Between)
         adapter = structure = None
-        if kind not in _NAMES or has_nulls or not by_type.keys() <= _MARKERS:
+        if kind not in _NAMES or not by_type.keys() <= _MARKERS:
             kind = object
             adapter, structure, is_json = _read_annotation(
                 name, annotation, default, item
             )
             many = many and not is_json
-            if not structure.keys() - _SAYING_NOTHING:
-                structure |= _ANY
 
         _check_markers(name, kind, item, by_type)
         parameter = cls(
@@ -629,6 +623,15 @@ def _unwrapped(annotation: Any) -> tuple[Any, list[Any], bool]:
     return annotation, [], nullable
 
 
+def _item_of(base: Any) -> tuple[Any, list[Any]]:
+    """Return the annotation of one value, and its markers; with None, if that may be in a list."""
+    if get_origin(base) is not list:
+        return base, []
+    [inner] = get_args(base)
+    item, markers, has_nulls = _unwrapped(inner)
+    return inner if has_nulls else item, markers
+
+
 def _type_of(default: Any) -> Any:
     """Infer an annotation from a default; a list holds what its first item is."""
     if default is ABSENT or default is None:
@@ -652,12 +655,17 @@ def _read_annotation(
 ) -> tuple[Any, JsonObject, bool]:
     """Return how pydantic reads an annotation, its schema, and whether its items are JSON; else raise `TypeError`."""
     try:
-        return *described(annotation, default), _types(described(item)[1]) <= _JSON
+        adapter, structure = described(annotation, default)
+        is_json = _types(described(item)[1]) <= _JSON
     except Exception as error:  # noqa: BLE001  # annotations may be anything, and fail in any way
         shown = inspect.formatannotation(annotation)
         reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
         text = f"Parameter {name} is annotated {shown}: {reason}. Use {SUPPORTED}."
         raise TypeError(text) from None
+
+    if not structure.keys() - _SAYING_NOTHING:
+        structure |= _ANY
+    return adapter, structure, is_json
 
 
 def _check_markers(name: str, kind: Any, item: Any, markers: Collection[type]) -> None:
