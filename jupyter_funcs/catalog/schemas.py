@@ -20,7 +20,7 @@ from jupyter_funcs.core.json_decoding import (
     only,
     referred,
 )
-from jupyter_funcs.core.text import TIMES, clip
+from jupyter_funcs.core.text import TIMES, clip, listed, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -50,6 +50,7 @@ _SAYING = {
     "not",
     "if",
 }
+_LIMITS = {"minLength", "maxLength", "minItems", "maxItems"}
 _LOWER = {"minimum", "exclusiveMinimum"}
 _UPPER = {"maximum", "exclusiveMaximum"}
 _ALSO_NUMBERS: dict[str, set[str]] = {"decimal": {"integer", "string"}}
@@ -655,7 +656,7 @@ _followed: ContextVar[Iterator[int]] = ContextVar("followed")
 @cache
 def _validator() -> Any:
     """Return the class that checks values; its references count in `_followed`."""
-    from jsonschema import Draft202012Validator
+    from jsonschema import Draft202012Validator, ValidationError
     from jsonschema.validators import extend
 
     validators = Draft202012Validator.VALIDATORS
@@ -682,6 +683,11 @@ def _validator() -> Any:
             return ()
         return additional(validator, allowed, instance, inside) or ()
 
+    def multiple(_: Any, of: Any, instance: Any, __: Any) -> Iterable[Any]:
+        # By their digits: as floats, 19.99 is no multiple of 0.01.
+        if _is_number(instance) and Decimal(str(instance)) % Decimal(str(of)):
+            yield ValidationError(f"{instance} is not a multiple of {of}")
+
     require = validators["required"]
 
     def needed(validator: Any, names: Any, instance: Any, inside: Any) -> Iterable[Any]:
@@ -697,6 +703,7 @@ def _validator() -> Any:
         **dict.fromkeys(skipped),
         "$ref": bounded,
         "additionalProperties": plain,
+        "multipleOf": multiple,
         "required": needed,
         # Alternatives of documents often overlap, and a person can't choose between them.
         "oneOf": validators["anyOf"],
@@ -723,6 +730,12 @@ def _problem_of(schema: Values, value: Any) -> str:
 
     if error is None:
         return ""
+    message = str(error.message)
+    if error.validator in _LIMITS:
+        message += f" ({error.validator} is {error.validator_value})"
+    elif error.context and all(own.validator == "type" for own in error.context):
+        types = (quote(own.validator_value) for own in error.context)
+        message = f"{text_of(error.instance)} is not of type {listed(types, 'or')}"
     if at := "/".join(map(str, error.absolute_path)):
-        return f"{error.message} (at {at})"
-    return str(error.message)
+        return f"{message} (at {at})"
+    return message

@@ -451,3 +451,28 @@ assert not form.errors, form.errors
 assert "jsonschema" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+CENTS = {"type": "object", "properties": {"price": {"multipleOf": 0.01}}}
+EITHER = {"anyOf": [{"type": "string", "minLength": 3}, {"type": "integer"}]}
+
+
+@pytest.mark.parametrize("price", [19.99, 4.35, 0.07, 7, 1e20])
+def test_a_multiple_is_one_by_its_digits(price: float) -> None:
+    """As floats, 19.99 is no multiple of 0.01."""
+    assert problem_of(CENTS, {"price": price}) == ""
+
+
+PROBLEMS: list[tuple[Any, Any, str]] = [
+    (CENTS, {"price": 19.995}, "19.995 is not a multiple of 0.01 (at price)"),
+    (EITHER, 1.5, "1.5 is not of type 'string' or 'integer'"),
+    (EITHER, None, "null is not of type 'string' or 'integer'"),
+    (EITHER, "a", "'a' is too short (minLength is 3)"),
+    ({"type": "array", "maxItems": 1}, [1, 2], "[1, 2] is too long (maxItems is 1)"),
+]
+
+
+@pytest.mark.fault(156)
+@pytest.mark.parametrize(("schema", "value", "problem"), PROBLEMS)
+def test_a_problem_says_what_is_allowed(schema: Any, value: Any, problem: str) -> None:
+    assert problem_of(schema, value) == problem
