@@ -26,7 +26,7 @@ from jupyter_funcs.catalog.choices import Choices, texts_in
 from jupyter_funcs.catalog.fields import NUMERIC, Evidence, Field, Kind
 from jupyter_funcs.catalog.listing import Encoding
 from jupyter_funcs.catalog.schemas import accepts, problem_of, text_of
-from jupyter_funcs.core.json_decoding import Values, as_list, only
+from jupyter_funcs.core.json_decoding import Values, as_list, json_of_python, only
 from jupyter_funcs.core.line import Entered, Sent, no_variable
 from jupyter_funcs.core.text import (
     TIMES,
@@ -758,6 +758,8 @@ def _parsed(text: str) -> tuple[Any, str]:
     try:
         return json.loads(text, parse_constant=_no_constant), ""
     except json.JSONDecodeError as error:
+        if written := json_of_python(text):
+            return json.loads(written), ""
         what = error.msg.removesuffix(" at").removesuffix(" starting")
         return None, f"{what} at character {error.pos + 1}"
     except (ValueError, RecursionError) as error:

@@ -17,9 +17,11 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from jupyter_funcs.core.errors import ArgumentError, ConfigError
+from jupyter_funcs.core.json_decoding import json_of_python
 from jupyter_funcs.core.text import did_you_mean, inert, quote
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ _WHOLE = re.compile(
 )
 
 _LIST_OR_VARIABLE = re.compile(r"(?s)\[.*\]|\$[^\W\d]\w*")
-_MAX_TRIES = 20  # lines that could end a list
+_MAX_TRIES = 20  # lines that could end a list, or braces that could end an object
 
 # Clearer words for some of json's messages.
 _JSON = {
@@ -199,10 +201,12 @@ def _end_of_part(line: str, at: int, *, value_begins: bool) -> int | None:
 
 
 def _object_end(text: str, begin: int = 0) -> int:
-    """Return where the JSON object ends that begins here; 0 if there is none."""
+    """Return where the object ends that begins here, as JSON or Python has it; 0 if there is none."""
     with suppress(ValueError, RecursionError):
         return json.JSONDecoder().raw_decode(text, begin)[1]
-    return 0
+    closed = islice(re.compile("}").finditer(text, begin), _MAX_TRIES)
+    ends = (brace.end() for brace in closed)
+    return next((end for end in ends if json_of_python(text[begin:end])), 0)
 
 
 def unquoted(word: str) -> str:
@@ -281,6 +285,8 @@ def read_value(
         if "{" in text or not LETTER_ESCAPE.search(text):
             with suppress(ValueError, RecursionError):
                 return JsonList(text)
+        if "{" in text and (written := json_of_python(text)):
+            return JsonList(written)
         return _items(text)
 
     if text.startswith("{") and _object_end(text) == len(text):

@@ -244,7 +244,7 @@ def test_a_value_that_contradicts_its_schema_is_an_error_at_its_field(
 
 
 @pytest.mark.parametrize(
-    "value", ["[1,2,", ' {"a": 1,}', "{", "[draft] title", "[1, NaN]"]
+    "value", ["[1,2,", ' {"a": 1,', "{", "[draft] title", "[1, NaN]"]
 )
 def test_a_text_that_begins_as_json_but_is_none_gets_a_warning(value: str) -> None:
     """It is sent as a text, which a parameter of any type takes."""
@@ -470,6 +470,12 @@ PROBLEMS: list[tuple[Any, Any, str]] = [
     (EITHER, "a", "'a' is too short (minLength is 3)"),
     ({"type": "array", "maxItems": 1}, [1, 2], "[1, 2] is too long (maxItems is 1)"),
 ]
+
+
+@pytest.mark.parametrize("text", ["{'a': [1, None, True], }", '{"a": [1, null, true]}'])
+def test_an_object_may_be_written_as_in_python(text: str) -> None:
+    form = form_with(field_of({"type": "object"}), Given=text)
+    assert form.args == {"Given": {"a": [1, None, True]}}
 
 
 @pytest.mark.fault(156)

@@ -645,3 +645,28 @@ def test_a_magic_reads_back_the_values_that_it_was_made_from(
     found = [match for match in map(NAME_AND_VALUE.fullmatch, words) if match]
     read = {unquoted(match["name"]): read_word(match["value"], {}) for match in found}
     assert (name, read) == ("run", args)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        """{'k': 1}""",
+        """{'k': [1, {'n': "it's"}], 'b': None}""",
+        """{"k": 1, 'b': "a } b"}""",
+        """{}""",
+    ],
+)
+def test_a_dictionary_of_python_is_one_value_with_its_quotes(value: str) -> None:
+    words = split_line(f"name o={value} k=2")
+    assert words == ["name", f"o={value}", "k=2"]
+    assert read_word(value, {}) == value
+
+
+@pytest.mark.parametrize("value", ["{name}", "{'k'}", "{k:1}"])
+def test_other_braces_are_text(value: str) -> None:
+    assert split_line(f"name o={value} k=2") == ["name", f"o={value}", "k=2"]
+    assert read_word(value, {}) == value.replace("'", "")
+
+
+def test_a_list_of_dictionaries_of_python_is_one_of_json() -> None:
+    assert read_word("[{'a': 1.10}, {'a': None}]", {}) == [{"a": "1.1"}, {"a": None}]
