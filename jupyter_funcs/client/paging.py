@@ -13,7 +13,7 @@ from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError
 from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import plural, quote
 from jupyter_funcs.frames.media import is_json
-from jupyter_funcs.frames.pages import Following, Page, number_of, plain
+from jupyter_funcs.frames.pages import UNSAID, Following, Page, number_of, plain
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -100,10 +100,6 @@ _SIZES = (
     "resultrecordcount",
 )
 _AFTER_ROW = "startingafter"
-
-
-# Nothing says that more rows follow, and nothing says that none do.
-_UNSAID = Following("")
 
 
 class NextPage(NamedTuple):
@@ -267,7 +263,7 @@ class PagedRun:
             if self._store is not None:
                 await asyncio.to_thread(self._store.close, is_ended=is_ended)
 
-        if self._only is not None and self._pages.more is None:
+        if self._only is not None and not self._pages.more:
             return await self._read(self._only, options)
         return await asyncio.to_thread(self._pages.frame, options.schema, why_not_all)
 
@@ -281,12 +277,12 @@ class PagedRun:
         while pages.number < most:
             page = following
             sent.add(repr(page))
-            why_not = await self._add(page, is_guess=more is _UNSAID)
+            why_not = await self._add(page, is_guess=more is UNSAID)
             if why_not is not None:
                 return why_not
             more = pages.more
-            if pages.is_silent and _is_full(self._function, page.args, pages.last):
-                more = _UNSAID
+            if more is UNSAID and not _is_full(self._function, page.args, pages.last):
+                more = None
             if more is None:
                 return self._why_fewer(first)
             after = next_page(
@@ -296,7 +292,7 @@ class PagedRun:
                 more,
                 follows_links=follows_links,
             )
-            if after is None and more is _UNSAID:
+            if after is None and more is UNSAID:
                 return ""
             if after is None:
                 return f"no parameter asks for the next page ({quote(more.word)})"

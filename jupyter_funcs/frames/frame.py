@@ -49,7 +49,6 @@ from jupyter_funcs.frames.pages import (
     Page,
     following,
     is_about,
-    is_silent,
     page_at,
     page_of,
 )
@@ -535,7 +534,6 @@ class AllPages:
         self.listed = UNLISTED
         self.last = Page(None)
         self.more: Following | None = None
-        self.is_silent = False
         self.size = 0
         self.number = 0
         self.total = 0  # rows, as far as a page that isn't the last one tells
@@ -565,7 +563,6 @@ class AllPages:
             return "the same page came again"
         self._seen.add(content)
         self.last = page
-        self.is_silent = is_silent(page, headers)
         self.number += 1
         self.size += len(reply)
         self._rows += only(list, page.rows)

@@ -23,108 +23,32 @@ Path = tuple[str, ...]
 T = TypeVar("T")
 
 DEEPEST = 3  # members that lead to a list of rows
+# Names are matched as `plain` spells them.
 # Members in which a page speaks of itself and of the others.
-_PAGING = {
-    "cursor",
-    "cursors",
-    "info",
-    "link",
-    "links",
-    "meta",
-    "metadata",
-    "page",
-    "pageinfo",
-    "pagination",
-    "paging",
-    "responsemetadata",
-}
+_PAGING_WORDS = (
+    r"cursors?|info|links?|meta(data)?|page(info)?|pagination|paging|responsemetadata"
+)
 # What a page says of itself, and of its rows: lists in these are rows only if there are no others.
-_ABOUT = _PAGING | {
-    "aggregations",
-    "columns",
-    "errormessages",
-    "errors",
-    "extensions",
-    "facets",
-    "fields",
-    "filters",
-    "included",
-    "includes",
-    "messages",
-    "notices",
-    "request",
-    "schema",
-    "shards",
-    "sort",
-    "warnings",
-}
+_ABOUT = re.compile(
+    rf"{_PAGING_WORDS}|aggregations|columns|error(message)?s|extensions|facets|fields|filters|includ(ed|es)|messages"
+    r"|notices|request|schema|shards|sort|warnings"
+)
 # Names of lists that say when the values beside them are of.
-_TIMES = {
-    "date",
-    "dates",
-    "datetime",
-    "day",
-    "time",
-    "times",
-    "timestamp",
-    "timestamps",
-}
+_TIMES = re.compile(r"(date)?times?|dates?|day|timestamps?")
 # Names of lists that describe the columns of a table.
 _COLUMNS = {"columns", "fields", "rowType"}
-_PAGINATION = {"pageinfo", "pagination", "paging"}  # only a page has these
+_PAGINATION = re.compile(r"pageinfo|pagination|paging")  # only a page has these
 _LINKS = {"_links", "link", "links"}
-_PLAIN = {
-    "etag",
-    "kind",
-    "object",
-    "ok",
-    "previous",
-    "prev",
-    "requestid",
-    "status",
-    "success",
-}
-_USUAL = {
-    "content",
-    "data",
-    "elements",
-    "entries",
-    "entry",
-    "features",
-    "hits",
-    "items",
-    "objects",
-    "observations",
-    "records",
-    "result",
-    "results",
-    "rows",
-    "value",
-    "values",
-}
+_PLAIN = re.compile(r"etag|kind|object|ok|prev(ious)?|requestid|status|success")
+_USUAL = re.compile(
+    r"content|data|elements|entr(y|ies)|features|hits|items|objects|observations|records|results?|rows|values?"
+)
 # What says that an object is one thing, and its lists are parts of it: one of the first, or two of the second.
-_IDENTITIES = {"id", "uuid", "guid"}
-_PARTICULARS = {
-    "created",
-    "createdat",
-    "createdatunix",
-    "createddate",
-    "createdon",
-    "creationdate",
-    "datecreated",
-    "description",
-    "displayname",
-    "email",
-    "firstname",
-    "lastmodified",
-    "lastname",
-    "modified",
-    "modifieddate",
-    "name",
-    "title",
-    "updated",
-    "updatedat",
-}
+_IDENTITIES = re.compile(r"id|uuid|guid")
+_PARTICULARS = re.compile(
+    r"created((at(unix)?)|date|on)?|creationdate|datecreated|description|displayname|email|(first|last)?name|title"
+    r"|lastmodified|modified(date)?|updated(at)?"
+)
 # A key that is a value, such as a day, a number or a code.
 _VALUE = re.compile(r"[A-Z0-9][A-Z0-9._:/ -]*|\D*\d.*", re.DOTALL)
 _MOST_NAMED = 10  # objects by names that may be members of a record
@@ -183,9 +107,8 @@ def _page_in(document: JsonObject) -> Page:
 def is_about(name: str) -> bool:
     """Return whether a member tells of a page, and nothing else of it."""
     word = plain(name)
-    return word in _ABOUT | _SIZES | _PAGES | _PAGE | _OFFSETS | _PLAIN or any(
-        pattern.fullmatch(word) for pattern in (_TOTAL, _MORE, _NEXT)
-    )
+    patterns = (_ABOUT, _SIZES, _PAGES, _PAGE, _OFFSETS, _PLAIN, _TOTAL, _MORE, _NEXT)
+    return any(pattern.fullmatch(word) for pattern in patterns)
 
 
 def page_at(document: JsonObject, path: Path, rows: list[Any]) -> Page:
@@ -249,7 +172,7 @@ def _are_columns(value: JsonObject) -> bool:
         length > 1
         and not others
         and kinds.isdisjoint({dict, list})
-        and not _TIMES.isdisjoint(map(plain, value))
+        and any(_named(_TIMES, value))
     )
 
 
@@ -402,7 +325,7 @@ def _chosen(
 
 
 def _usual(paths: Iterable[Path]) -> list[Path]:
-    return [path for path in paths if plain(path[-1]) in _USUAL]
+    return [path for path in paths if _USUAL.fullmatch(plain(path[-1]))]
 
 
 def _longest(
@@ -420,21 +343,24 @@ def _longest(
 
 def _speaks(document: Values, path: Path) -> bool:
     """Return whether a document says how many rows there are, or whether there are more."""
-    words = {plain(word) for word, _ in _signs(document, path)}
-    return not words.isdisjoint(_LAST) or any(
-        pattern.fullmatch(word) for word in words for pattern in (_TOTAL, _MORE, _NEXT)
-    )
+    words = [word for word, _ in _signs(document, path)]
+    return any(any(_named(pattern, words)) for pattern in (_LAST, _TOTAL, _MORE, _NEXT))
 
 
 def _is_about(path: Path) -> bool:
-    return not _ABOUT.isdisjoint(map(plain, path))
+    return any(_named(_ABOUT, path))
+
+
+def _named(pattern: re.Pattern[str], names: Iterable[str]) -> list[str]:
+    """Return the names that a pattern of words matches."""
+    return [name for name in names if pattern.fullmatch(plain(name))]
 
 
 def _is_alone(document: Values, but: Collection[Path]) -> bool:
     """Return whether a document has no other objects than what a page says of itself."""
     names = {path[0] for path in but}
     return not any(
-        isinstance(value, dict) and plain(name) not in _ABOUT
+        isinstance(value, dict) and not _is_about((name,))
         for name, value in document.items()
         if name not in names
     )
@@ -478,16 +404,16 @@ def _counts_none(document: Values) -> bool:
 def _is_part(document: JsonObject, path: Path) -> bool:
     """Return whether a list is a part of one thing, and not the rows of a page."""
     beside = document.keys() - {"properties"}
-    is_page = all(map(is_about, beside)) and _PLAIN.isdisjoint(map(plain, beside))
+    is_page = all(map(is_about, beside)) and not _named(_PLAIN, beside)
     if path[0] == "properties" and not is_page:
         return True
     if path == ("items",) and "#" in str(document.get("kind")):  # as Google's APIs
         return False
     for name in path:
-        names = {plain(other) for other in document if other != name}
-        if not names.isdisjoint(_PAGINATION):
+        names = document.keys() - {name}
+        if _named(_PAGINATION, names):
             return False
-        if not names.isdisjoint(_IDENTITIES) or len(names & _PARTICULARS) > 1:
+        if _named(_IDENTITIES, names) or len(_named(_PARTICULARS, names)) > 1:
             return True
         document = document[name]
 
@@ -505,27 +431,14 @@ def _without(document: JsonObject, path: Path) -> JsonObject:
 # What says that more rows follow
 
 # Members in which a page speaks of its others, or in which its rows are.
-_SPEAKING = _PAGING | {
-    "hits",
-    "pages",
-    "properties",
-    "resultinfo",
-    "results",
-    "searchinformation",
-    "view",
-}
+_SPEAKING = re.compile(
+    rf"{_PAGING_WORDS}|hits|pages|properties|resultinfo|results|searchinformation|view"
+)
 _MORE = re.compile(
     r"(has)?more(data|items|pages|records|results|rows)?(available|follows?)?|hasnext(page)?|(is)?truncated"
     r"|exceededtransferlimit"
 )
-_LAST = {
-    "done",
-    "endofrecords",
-    "islast",
-    "islastpage",
-    "last",
-    "lastpage",
-}
+_LAST = re.compile(r"done|endofrecords|(is)?last(page)?")
 _NEXT = re.compile(
     r"(@?odata\.)?next(page|records?|results?|continuation)?(after|cursor(mark)?|href|key|link|marker|number|offset|page"
     r"|path|position|skip|start|token|uri|url)?|continu(e|ation)(token)?|cursor|lastevaluatedkey|(resumption|page)token"
@@ -540,38 +453,10 @@ _TOTAL = re.compile(
     rf"(@odata\.)?count|found|hits|(estimated|approximate)?total(numberof)?({_NOUN}|available)?(count)?|(nb?|num|numberof){_NOUN}"
     rf"|{_NOUN}(count|total)|recordsfiltered"
 )
-_PAGES = {
-    "lastpage",
-    "nbpages",
-    "numberofpages",
-    "numpages",
-    "pagecount",
-    "pages",
-    "pagestotal",
-    "totalpages",
-}
-_PAGE = {
-    "currentpage",
-    "page",
-    "pageindex",
-    "pageno",
-    "pagenumber",
-}
-_OFFSETS = {
-    "from",
-    "offset",
-    "skip",
-    "start",
-    "startat",
-}
-_SIZES = {
-    "hitsperpage",
-    "itemsperpage",
-    "limit",
-    "pagesize",
-    "perpage",
-    "size",
-}
+_PAGES = re.compile(r"lastpage|nbpages|(total|numberof|num)?pages|pagecount|pagestotal")
+_PAGE = re.compile(r"(current)?page|page(index|no|number)")
+_OFFSETS = re.compile(r"from|offset|skip|start(at)?")
+_SIZES = re.compile(r"(hits|items)?perpage|limit|(page)?size")
 STATUS = ":status"
 """The name of a reply's status among its headers, as in HTTP/2."""
 
@@ -598,9 +483,16 @@ class Following:
     lead: str = ""
     total: int | None = None
 
+    def __bool__(self) -> bool:
+        """Return whether anything says so, rather than nothing at all of whether more follow."""
+        return bool(self.word)
+
+
+UNSAID = Following("")
+
 
 def following(page: Page, headers: Mapping[str, str]) -> Following | None:
-    """Return what of a page or its headers says that more rows follow, if anything does."""
+    """Return what of a page or its headers says that more rows follow; nothing if that is all, else `UNSAID`."""
     if not isinstance(page.rows, list):
         return None
     signs = [*_signs(page.beside or {}, page.path), *_signs_in(headers)]
@@ -617,18 +509,6 @@ def following(page: Page, headers: Mapping[str, str]) -> Following | None:
     if flags or leads:
         return None
     return _counted(page, _of_type(int, signs))
-
-
-def is_silent(page: Page, headers: Mapping[str, str]) -> bool:
-    """Return whether nothing of a page or its headers says how many rows there are, or whether more follow."""
-    signs = [*_signs(page.beside or {}, page.path), *_signs_in(headers)]
-    return not any(
-        isinstance(value, bool)
-        or _is_lead(word, value)
-        or _is_total(word, page)
-        or plain(word) in _PAGES
-        for word, value in signs
-    )
 
 
 def number_of(page: Page) -> int | None:
@@ -690,7 +570,7 @@ def _linked(links: list[Any]) -> list[tuple[str, Any]]:
 def _is_sign(word: str, value: Any) -> bool:
     """Return whether a member is a flag, a link or a cursor of the next page."""
     if isinstance(value, bool):
-        return word in _LAST or bool(_MORE.fullmatch(word))
+        return any(_named(_LAST, [word]) + _named(_MORE, [word]))
     if word in _TOKENS and isinstance(value, str):
         return _number(value) is None and value not in {"", "nil"}
     return word in _ENDS or bool(_NEXT.fullmatch(word))
@@ -702,7 +582,7 @@ def _signs_inside(
     word = plain(name)
     if word == "total":
         yield name, _number(value.get("value"))
-    elif word in _SPEAKING or name in path[:1]:
+    elif _SPEAKING.fullmatch(word) or name in path[:1]:
         yield from _signs(value, path[1:])
 
 
@@ -774,7 +654,9 @@ def _counted(page: Page, numbers: Mapping[str, int]) -> Following | None:
         if total > seen:
             return Following(word, total=total)
 
-    pages = _first(by_word, _PAGES) or 0
+    pages = _first(by_word, _PAGES)
+    if pages is None:
+        return None if totals else UNSAID
     return None if number is None or number >= pages else Following("pages")
 
 
@@ -812,5 +694,5 @@ def _before(by_word: Mapping[str, int], page: int, rows: int) -> int:
     return max(0, page - 1) * size
 
 
-def _first(by_word: Mapping[str, int], words: Collection[str]) -> int | None:
-    return next((number for word, number in by_word.items() if word in words), None)
+def _first(by_word: Mapping[str, int], words: re.Pattern[str]) -> int | None:
+    return next((by_word[word] for word in _named(words, by_word)), None)
