@@ -7,15 +7,18 @@ import math
 import sys
 import time
 import warnings
+from base64 import b64encode
 from contextlib import suppress
 from hmac import compare_digest
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote_plus, urlencode, urlsplit
 
+from jupyter_funcs.connection.error_bodies import error_text
 from jupyter_funcs.connection.proxies import request_once
 from jupyter_funcs.connection.secrets import AccessToken, Hidden, Secret, redacted_line
 from jupyter_funcs.connection.tokens import (
+    BASIC,
     RENEW_SECONDS,
     CachedToken,
     LogIn,
@@ -36,7 +39,9 @@ from jupyter_funcs.core.text import clip, inert, quote
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
+
+    import httpx
 
 
 T = TypeVar("T")
@@ -57,6 +62,10 @@ _KEYRING_PROBLEMS = {
 }
 _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _PENDING = {"authorization_pending", "slow_down"}
+# What a provider says to a client whose secret is where it doesn't look, if it says what OAuth 2 says at all.
+_UNKNOWN_CLIENT = (None, "invalid_client", "invalid_request")
+_REFUSALS = {400, 401, 403}
+_CHECK_CLIENT = "Check the client and its provider."
 
 
 class Login(CachedToken):
@@ -177,6 +186,7 @@ class OAuth(CachedToken):
     ) -> None:
         super().__init__(label, self._made)
         self._about = about
+        self._more = about.get("parameters", {})
         self._profile = profile
         self._secret = secret
         self._may_ask = may_ask
@@ -184,6 +194,7 @@ class OAuth(CachedToken):
 
     def bind(self, scheme: JsonObject) -> None:
         """Learn from a document where the provider is."""
+        scheme = {**scheme, "scopes": ()}  # those of one operation
         if scheme != self._scheme:
             self._scheme = scheme
             self._flows = None
@@ -195,15 +206,30 @@ class OAuth(CachedToken):
         headers: Mapping[str, str],
         auth: Any,
         **_: Any,
-    ) -> Any:
+    ) -> httpx.Response:
         """Send a request of the OAuth library to the provider, and follow no redirect with a secret."""
         form = {
             "Content-Type": "application/x-www-form-urlencoded",
             "Accept": "application/json",
         }
-        return request_once(
-            "POST", *auth.prepare("POST", url, {**headers, **form}, urlencode(data))
+        for header, client in _introductions(auth):
+            body = urlencode({**data, **client})
+            reply = request_once("POST", url, {**headers, **form, **header}, body)
+            about = read_object(reply.content)
+            if about.get("error") not in _UNKNOWN_CLIENT or reply.is_success:
+                break
+
+        code = only(str, about.get("error"))
+        if reply.is_success and about and not code:
+            return reply
+        words = (code or f"status {reply.status_code}", error_text(reply.content))
+        is_refusal = about and reply.status_code in _REFUSALS
+        failure = (AuthenticationError if is_refusal else ServiceConnectionError)(
+            f"The {self.label} failed: {' '.join(dict.fromkeys(filter(None, words)))}",
+            _CHECK_CLIENT,
         )
+        failure.refused = code in _PENDING
+        raise failure
 
     def ask_missing(self, login: LogIn) -> None:  # noqa: ARG002  # the base class's signature
         """Log in at the provider, in a browser of this machine or of another, unless there is a token."""
@@ -224,14 +250,17 @@ class OAuth(CachedToken):
         if (refresh := self._refresh) is not None:
             with suppress(AuthenticationError):  # it has ended as well
                 return self._fetched(
-                    lambda client: client.refresh_token(urls["token"], refresh.reveal())
+                    # Without a scope it is for what was granted, which may be less than what was asked for.
+                    lambda client: client.refresh_token(
+                        urls["token"], refresh.reveal(), scope=""
+                    )
                 )
             self._refresh = None
 
         if flow == "client":
             return self._fetched(
                 lambda client: client.fetch_token(
-                    urls["token"], grant_type="client_credentials"
+                    urls["token"], grant_type="client_credentials", **self._more
                 )
             )
 
@@ -333,19 +362,11 @@ class OAuth(CachedToken):
         except FuncsError:
             raise
         except Exception as error:  # noqa: BLE001  # the library's, HTTP's and those of odd replies
-            code = str(getattr(error, "error", ""))
             problem = type(error).__name__
-            if code:
-                problem = redacted_line(
-                    f"{code} {getattr(error, 'description', '') or ''}".strip()
-                )
 
-        kind = AuthenticationError if code else ServiceConnectionError
-        failure = kind(
-            f"The {self.label} failed: {problem}.", "Check the client and its provider."
+        raise ServiceConnectionError(
+            f"The {self.label} failed: {problem}.", _CHECK_CLIENT
         )
-        failure.refused = code in _PENDING
-        raise failure
 
     def _fetched(self, fetch: Callable[[Any], Any], client: Any = None) -> str:
         """Return the access token of a reply, and keep what renews it."""
@@ -377,7 +398,7 @@ class OAuth(CachedToken):
             )
             verifier = token_urlsafe(48)
             url, _ = client.create_authorization_url(
-                urls["start"], code_verifier=verifier
+                urls["start"], code_verifier=verifier, **self._more
             )
             answer = redirect.answer_to(url, self.label)
 
@@ -392,10 +413,9 @@ class OAuth(CachedToken):
     def _by_device(self, urls: JsonObject) -> str:
         """Log in with a browser of any machine, with a code that the user enters there."""
         client = self._client()
-        auth = client.client_auth(client.token_endpoint_auth_method)
-        data = {"scope": client.scope} if client.scope else {}
-        reply = self._sent(lambda: self.post(urls["start"], data, {}, auth).content)
-        about = read_object(reply)
+        data = self._more | ({"scope": client.scope} if client.scope else {})
+        reply = self._sent(lambda: self.post(urls["start"], data, {}, client))
+        about = read_object(reply.content)
         code, place = (
             redacted_line(only(str, about.get(key)))
             for key in ("user_code", "verification_uri")
@@ -427,6 +447,16 @@ class OAuth(CachedToken):
         raise AuthenticationError(
             f"The {self.label} was not finished in time.", "Try again."
         )
+
+
+def _introductions(client: Any) -> Iterator[tuple[JsonObject, JsonObject]]:
+    """Yield the headers and the body that name a client; some providers read either of them only."""
+    named = {"client_id": client.client_id}
+    if client.client_secret:
+        named["client_secret"] = client.client_secret
+        pair = ":".join(map(quote_plus, named.values()))  # RFC 6749, 2.3.1
+        yield {"Authorization": BASIC + b64encode(pair.encode()).decode()}, {}
+    yield {}, named
 
 
 class ServerLogin(CachedToken):
@@ -503,7 +533,8 @@ class Redirect(HTTPServer):
             self.handle_request()
         if "code" in self.answer:
             return self.answer
-        why = redacted_line(self.answer.get("error", "no answer"))
+        words = filter(None, map(self.answer.get, ("error", "error_description")))
+        why = redacted_line(" ".join(words)) or "no answer"
         raise AuthenticationError(f"The {label} failed: {why}.", "Try again.")
 
 
@@ -525,7 +556,8 @@ class _Redirected(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/plain")
         self.end_headers()
-        self.wfile.write(b"You are logged in. You can close this page.")
+        text = "You are logged in." if "code" in answer else "The login failed."
+        self.wfile.write(f"{text} You can close this page.".encode())
 
     def log_message(self, *_: Any) -> None:
         """Write nothing: the address has the code."""

@@ -724,6 +724,10 @@ def _is_words(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
+def _is_texts(value: object) -> bool:
+    return _is_words([*only(dict, value).values()] or None)
+
+
 def _is_positive(value: Any) -> bool:
     return type(value) in {int, float} and value > 0
 
@@ -753,9 +757,7 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "an allow_http that is neither true nor false",
     ),
     "server": (
-        lambda value: (
-            isinstance(value, str) or _is_words([*only(dict, value).values()] or None)
-        ),
+        lambda value: isinstance(value, str) or _is_texts(value),
         'a server that is neither text nor values of its variables, as in server = {tenant = "acme"}',
     ),
     "auth": (
@@ -769,6 +771,7 @@ _AUTH_KEYS: dict[str, Callable[[Any], bool]] = {
     "prefix": lambda value: isinstance(value, str),
     "flow": lambda value: value in FLOWS,
     "scopes": _is_words,
+    "parameters": _is_texts,
     "issuer": _is_text,
     "allow_server": _is_text,
     "redirect_port": lambda value: type(value) is int and 0 < value < 2**16,

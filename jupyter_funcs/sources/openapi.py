@@ -689,8 +689,8 @@ class _Document(Once):
         alternatives = only(list, security)[:_MAX_ALTERNATIVES]
         return [
             [
-                self._schemes[name]
-                for name in only(dict, schemes)
+                {**self._schemes[name], "scopes": _scopes(scopes)}
+                for name, scopes in only(dict, schemes).items()
                 if name in self._schemes
             ]
             for schemes in alternatives
@@ -720,6 +720,11 @@ def _report(unusable: list[tuple[str, str]], usable: int) -> None:
 def _name(text: str) -> str:
     """Return a name of a document as it is shown."""
     return clip(inert(text), _MAX_NAME)
+
+
+def _scopes(listed: Any) -> str:
+    scopes = [scope for scope in only(list, listed) if isinstance(scope, str)]
+    return _name(" ".join(scopes))
 
 
 def _is_simple(where: str, name: str, style: str) -> bool:

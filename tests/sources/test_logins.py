@@ -7,7 +7,7 @@ import hashlib
 import logging
 import threading
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qs, parse_qsl, quote_plus, urlencode, urlsplit
 
 import httpx
 import pytest
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 pytest.importorskip("authlib")
 
-SECRET = "c4n4ry-of-my-client"
-CLIENT = base64.b64encode(f"me:{SECRET}".encode()).decode()
+SECRET = "c4n4ry+of/my=client%26"
+CLIENT = base64.b64encode(f"me:{quote_plus(SECRET)}".encode()).decode()  # RFC 6749
 
 
 class Provider:
@@ -47,6 +47,8 @@ class Provider:
         self.asked: list[str] = []
         self.issuer = ""
         self.refuses = False
+        self.reads_body = False
+        self.forms: list[dict[str, str]] = []
         self.app = Starlette(
             routes=[
                 Route("/token", self.token, methods=["POST"]),
@@ -76,7 +78,9 @@ class Provider:
         assert query["code_challenge_method"] == "S256"
         code = f"c4n4ry-code-{len(self.codes)}"
         self.codes[code] = query["code_challenge"], query["redirect_uri"]
-        answer = {"error": "access_denied"} if self.refuses else {"code": code}
+        answer = {"code": code}
+        if self.refuses:
+            answer = {"error": "access_denied", "error_description": "Ask Bea."}
         answer["state"] = query["state"]
         return RedirectResponse(f"{query['redirect_uri']}?{urlencode(answer)}")
 
@@ -90,14 +94,20 @@ class Provider:
 
     async def token(self, request: Request) -> Response:
         form = dict(parse_qsl((await request.body()).decode()))
+        if self.reads_body and "client_id" not in form:
+            return JSONResponse({"status": 400, "message": "missing client id"}, 400)
         self.asked.append(form["grant_type"])
+        self.forms.append(form)
         is_client = (
             request.headers.get("authorization") == f"Basic {CLIENT}"
             or form.get("client_id") == "me"
         )
         match form["grant_type"]:
             case "client_credentials":
-                is_right = request.headers.get("authorization") == f"Basic {CLIENT}"
+                is_right = (
+                    request.headers.get("authorization") == f"Basic {CLIENT}"
+                    or form.get("client_secret") == SECRET
+                )
             case "authorization_code":
                 challenge, uri = self.codes.pop(form["code"])
                 digest = hashlib.sha256(form["code_verifier"].encode()).digest()
@@ -105,6 +115,7 @@ class Provider:
                 is_right = (verified, form["redirect_uri"]) == (challenge, uri)
             case "refresh_token":
                 is_right = form["refresh_token"] in self.refreshes
+                assert "scope" not in form  # less may have been granted
                 self.refreshes.discard(form["refresh_token"])
             case _:
                 assert form["device_code"] == "c4n4ry-device"
@@ -143,6 +154,8 @@ class Api:
         self.scheme: dict[str, Any] = {}
         self.provider = Provider()
         self.seen: list[str] = []
+        self.scopes: list[str] = []
+        self.forbids = False
         self.app = Starlette(
             routes=[Route("/openapi.json", self.describe), Route("/look", self.look)]
         )
@@ -152,13 +165,15 @@ class Api:
         paths = {"/look": {"get": operation(operationId="look")}}
         more: dict[str, Any] = {
             "components": {"securitySchemes": {"oc": self.scheme}},
-            "security": [{"oc": []}],
+            "security": [{"oc": self.scopes}],
         }
         return JSONResponse(document(paths, **more))
 
     async def look(self, request: Request) -> Response:
         token = request.headers.get("authorization", "").removeprefix("Bearer ")
         self.seen.append(token)
+        if self.forbids:
+            return JSONResponse({"error": "insufficient_scope"}, 403)
         is_right = token in self.provider.tokens
         return (
             JSONResponse([{"n": 1}], 200)
@@ -189,6 +204,8 @@ def connect(
     api, url, _ = urls
     api.provider = Provider()
     api.seen.clear()
+    api.scopes = []
+    api.forbids = False
     monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "profiles.toml"))
     monkeypatch.setenv("CLIENT_SECRET", SECRET)
 
@@ -254,6 +271,39 @@ def test_a_client_with_a_secret_gets_a_token_by_itself(
         assert list(funcs.look.with_options(cache=False)()["n"]) == [1]
     assert api.provider.asked == ["client_credentials"] * 4
     assert api.seen[0] == ""
+
+
+def test_a_provider_may_read_a_secret_in_the_body_only(
+    urls: tuple[Api, str, str], connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If it refuses both, its own words say why."""
+    api, _, login_url = urls
+    api.provider.reads_body = True
+    scheme = oauth(login_url, "clientCredentials")
+    more = 'parameters = {audience = "https://shop.example"}'
+    funcs = connect(scheme, f"{secret_table(login_url)}\n{more}")
+    assert list(funcs.look()["n"]) == [1]
+    [form] = api.provider.forms
+    assert form["audience"] == "https://shop.example"
+    monkeypatch.setenv("CLIENT_SECRET", "c4n4ry-wrong")
+    funcs = connect(scheme, secret_table(login_url))
+    with pytest.raises(jf.AuthenticationError, match="failed: invalid_client wrong"):
+        funcs.look()
+
+
+def test_a_refused_operation_names_its_scopes(
+    urls: tuple[Api, str, str], connect: Connect
+) -> None:
+    """A document says which, and each operation may take others."""
+    api, _, login_url = urls
+    api.scopes = ["read:items", "write:items"]
+    funcs = connect(oauth(login_url, "clientCredentials"), secret_table(login_url))
+    funcs.ready()
+    api.provider.tokens.clear()
+    api.forbids = True
+    with pytest.raises(jf.PermissionDeniedError) as caught:
+        funcs.look()
+    assert "takes 'oc' (scopes: read:items write:items)" in caught.value.hint
 
 
 FLOWS = {
@@ -392,11 +442,13 @@ def test_a_login_that_nobody_finishes_ends(
 def test_a_login_that_the_user_refuses_says_so(
     urls: tuple[Api, str, str], connect: Connect, browser: list[str]
 ) -> None:
-    """In the provider's word."""
+    """In the provider's words, in the browser as well."""
     api, _, url = urls
     api.provider.refuses = True
     funcs = connect(oauth(url, "authorizationCode"), f'allow_server = "{url}"')
-    with pytest.raises(jf.AuthenticationError, match="failed: access_denied"):
+    with pytest.raises(
+        jf.AuthenticationError, match=r"failed: access_denied Ask Bea\."
+    ):
         funcs.ready()
 
 
@@ -453,7 +505,7 @@ def test_a_refusal_of_the_provider_is_said_without_what_was_sent(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """With its code and words; so is one that isn't a provider, and one that is not there."""
+    """With its code and words; so is one that isn't a provider, with its status, and one that is not there."""
     _, url, login_url = urls
     monkeypatch.setenv("CLIENT_SECRET", "c4n4ry-wrong")
     with caplog.at_level(logging.DEBUG):
