@@ -287,15 +287,15 @@ def _is_gzip(response: httpx.Response) -> bool:
 
 
 def _check(response: httpx.Response, body: bytes) -> None:
-    """Raise if the body of a 200 is empty or a web page."""
+    """Raise if the body of a 200 is empty, or a web page that nobody asked for."""
     head = body[:_MAX_ERROR_BYTES].lstrip()
     # The reader finds out about more blanks, in a thread.
     if not head and len(body) <= _MAX_ERROR_BYTES:
         raise ProtocolError("The service sent an empty reply.", TRY_AGAIN)
 
-    if head.startswith(b"<") and "html" in response.headers.get(
-        "content-type", "text/html"
-    ):
+    is_page = "html" in response.headers.get("content-type", "text/html")
+    is_wanted = "html" in response.request.headers.get("accept", "")
+    if head.startswith(b"<") and is_page and not is_wanted:
         raise AuthenticationError(
             f"The service sent a web page instead of data: {error_text(head)}",
             f"Is it a login page? {NEW_TOKEN}",

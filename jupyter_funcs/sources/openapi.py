@@ -85,8 +85,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.connection.transport import Terms, Transport
     from jupyter_funcs.core.background import Progress
 
-_MAX_DOCUMENT = 32 * 2**20  # bytes
-_MAX_PARAMS = 100_000  # of all operations
+_MAX_DOCUMENT = 64 * 2**20  # bytes
+_MAX_PARAMS = 200_000  # of all operations
 _MAX_NAME = 200
 _MAX_TEXT = 4000
 _MAX_MARKED = 20_000
@@ -577,39 +577,34 @@ class _Document(Once):
         return param
 
     def _body(self, body: JsonObject) -> tuple[list[Param], str]:
-        """Return the parameters for the body, which is JSON or a form, and its media type."""
+        """Return the parameters for the body, which is JSON, a form, text or a file, and its media type."""
         content = only(dict, body.get("content"))
-        kind = min(filter(MEDIA_TYPE.fullmatch, content), key=body_rank, default="")
-        about = only(dict, content.get(kind))
-        schema = about.get("schema")
-        named, required = self.once(
-            "properties", self._schemas.needed(schema, "body"), self._schemas.properties
-        )
-        has_parts = 0 < len(named) <= MOST_PROPERTIES
-        is_form = kind in {FORM_BODY, MULTIPART}
-        is_usable = has_parts
-        if not is_form:
-            is_usable = bool(kind) and not kind.startswith("multipart/")
-        if not is_usable:
-            # Without it, it would do something else.
-            if body.get("required") is True or named:
-                other = quote(kind or next(iter(content), ""), 60)
-                raise UnusableError(f"its body is {other}, which can't be filled in")
-            return [], ""
+        kinds = sorted(filter(MEDIA_TYPE.fullmatch, content), key=body_rank)
+        is_needed = body.get("required") is True
+        for kind in kinds:
+            about = only(dict, content[kind])
+            schema = self._schemas.needed(about.get("schema"), "body")
+            named, required = self.once("properties", schema, self._schemas.properties)
+            if _has_fields(kind, named):
+                # A body is optional unless the document says otherwise, which most forget.
+                if body.get("required") is False:
+                    required = set()
+                return list(self._filled_in(kind, named, required, about)), kind
+            if not kind.startswith("multipart/"):
+                return [self._whole_body(kind, body, about.get("schema"))], kind
+            is_needed = is_needed or bool(named)
 
-        if has_parts and (is_form or JSON_BODY.fullmatch(kind)):
-            # A body is optional unless the document says otherwise, which most forget.
-            if body.get("required") is False:
-                required = set()
-            styles = only(dict, about.get("encoding"))
-            return list(self._filled_in(kind, named, required, styles)), kind
-
-        return [self._whole_body(kind, body, schema)], kind
+        # Without it, it would do something else.
+        if is_needed:
+            other = quote(next(iter(kinds or content), ""), 60)
+            raise UnusableError(f"its body is {other}, which can't be filled in")
+        return [], ""
 
     def _filled_in(
-        self, kind: str, named: JsonObject, required: set[str], styles: JsonObject
+        self, kind: str, named: JsonObject, required: set[str], about: JsonObject
     ) -> Iterator[Param]:
         """Yield the parameters for the properties of a body."""
+        styles = only(dict, about.get("encoding"))
         for name, part in named.items():
             if name.strip() and said_of("readOnly", part, self._root) is not True:
                 yield self._part(
@@ -674,11 +669,8 @@ class _Document(Once):
         several = [reply for code, reply in replies.items() if code[:1] == "2"]
         if not several:
             several = [replies.get("default", ("", None))]
-        readable = [*filter(None, several)]
-        if not readable:
-            raise UnusableError("its reply is a web page")
         # The first that names its type.
-        reply = max(readable, key=lambda reply: bool(reply[0]))
+        reply = max(several, key=lambda reply: bool(reply[0]))
         media_type, schema = reply
         if reply is replies.get("202"):  # it leads to another one
             schema = None
@@ -736,6 +728,12 @@ def _is_simple(where: str, name: str, style: str) -> bool:
     )
 
 
+def _has_fields(kind: str, named: JsonObject) -> bool:
+    """Return whether the properties of a body are fields."""
+    is_fitting = kind in {FORM_BODY, MULTIPART} or JSON_BODY.fullmatch(kind)
+    return bool(is_fitting) and 0 < len(named) <= MOST_PROPERTIES
+
+
 def _is_beside(param: Param) -> bool:
     """Return whether a parameter is one of those that few fill in, which come last."""
     return param.context["in"] in {"header", "cookie"} and not param.required
@@ -752,17 +750,11 @@ def _as_file(param: Param, *, are_several: bool = False) -> Param:
     return param.changed(schema=schema, encoding=Encoding.FILE)
 
 
-def _content_of(reply: JsonObject) -> tuple[str, Any] | None:
-    """Return the media type of a reply, best in JSON and empty if it may be of any, and its schema; else a web page."""
+def _content_of(reply: JsonObject) -> tuple[str, Any]:
+    """Return the media type of a reply, best in JSON and empty if it may be of any, and its schema."""
     content = only(dict, reply.get("content"))
-    kinds = [
-        kind
-        for kind in content
-        if kind.isascii() and kind.isprintable() and "html" not in kind.lower()
-    ]
-    kinds.sort(key=lambda kind: "json" not in kind.lower())
-    if content and not kinds:
-        return None
+    kinds = [kind for kind in content if kind.isascii() and kind.isprintable()]
+    kinds.sort(key=lambda kind: ("json" not in kind.lower(), "html" in kind.lower()))
     media_type = next(iter(kinds), "*/*")
     return media_type.replace("*/*", ""), only(dict, content.get(media_type)).get(
         "schema"

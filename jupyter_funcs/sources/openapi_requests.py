@@ -50,7 +50,8 @@ JSON_BODY = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 TEXT_BODY = re.compile(
-    r"text/[^;]*|[^;]*[/+-](?:xml|yaml|ndjson|graphql|sql)\b.*", re.IGNORECASE
+    r"text/[^;]*|[^;]*[/+-](?:xml|yaml|ndjson|graphql|sql|urlencoded)\b.*",
+    re.IGNORECASE,
 )
 _PIECE = 2**18  # bytes of a file that are read at once
 # With a plus, as in RFC 6570, its value may be several steps of the path.
@@ -198,29 +199,31 @@ def _encoded(
     kind: str, filled: Sequence[tuple[Param, Any]]
 ) -> tuple[bytes | Upload, str]:
     """Return a body as it is sent, and its media type."""
-    if kind == FORM_BODY:
-        pairs = chain.from_iterable(
-            _query(param.context, value) for param, value in filled
-        )
-        return "&".join(pairs).encode(), kind
+    for param, value in filled:
+        if param.context.get("whole"):
+            return _whole(kind, param, value)
 
     if kind == MULTIPART:
         boundary = token_hex(16)
         return _form_data(filled, boundary), f"{kind}{BOUNDARY}{boundary}"
+    if JSON_BODY.fullmatch(kind):
+        body = {param.context["name"]: value for param, value in filled}
+        return _json(body), _instead(kind, "application/json")
+    pairs = chain.from_iterable(_query(param.context, value) for param, value in filled)
+    return "&".join(pairs).encode(), kind
 
-    body: Any = {param.context["name"]: value for param, value in filled}
-    for param, value in filled:
-        if param.encoding is Encoding.FILE:
-            file = _part(param, value)
-            upload = Upload()
-            upload.shown = upload.add(file.content)
-            return upload, _instead(kind, file.media_type)
-        if param.context.get("whole"):
-            body = value
+
+def _whole(kind: str, param: Param, value: Any) -> tuple[bytes | Upload, str]:
+    """Return a body that is one value, and its media type."""
+    if param.encoding is Encoding.FILE:
+        file = _part(param, value)
+        upload = Upload()
+        upload.shown = upload.add(file.content)
+        return upload, _instead(kind, file.media_type)
 
     if JSON_BODY.fullmatch(kind):
-        return _json(body), _instead(kind, "application/json")
-    text = str(body or "")
+        return _json(value), _instead(kind, "application/json")
+    text = str(value)
     if not text.isascii() and ";" not in kind:
         kind = f"{kind}; charset=utf-8"
     return text.encode(), kind

@@ -602,6 +602,7 @@ PARTS = {
     },
 }
 MULTIPART = "multipart/form-data"
+FORM = "application/x-www-form-urlencoded"
 
 
 def taking(kind: str, schema: Any = None, **more: Any) -> dict[str, Any]:
@@ -729,6 +730,38 @@ def test_a_body_of_text_is_one_field(api: Api, connected: Any, kind: str) -> Non
     run(body="é")
     assert api.seen[1]["headers"]["content-type"] == f"{kind}; charset=utf-8"
     assert "--data-raw @x" in curl(run, {"body": "@x"})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "string"},
+        {"type": "object", "additionalProperties": {"type": "string"}},
+        {"properties": {f"Parameter{number}.Name": {} for number in range(201)}},
+        None,
+    ],
+    ids=["text", "any names", "many names", "nothing"],
+)
+def test_a_form_without_fields_is_one_text(
+    api: Api, connected: Any, schema: Any
+) -> None:
+    """As it is sent; a file is sent in a type that takes it."""
+    run = running(connected, **taking(FORM, schema))
+    assert [(field.name, str(field.kind)) for field in run.fields] == [("body", "text")]
+    run(body="a=1&b=2")
+    [request] = api.seen
+    assert (request["body"], request["headers"]["content-type"]) == (b"a=1&b=2", FORM)
+
+
+def test_a_file_is_sent_in_the_type_that_takes_it(api: Api, connected: Any) -> None:
+    """A form that names no field for it has no place for it."""
+    file = {"schema": {"type": "object", "format": "file"}}
+    content = {MULTIPART: file, "application/octet-stream": file}
+    run = running(
+        connected, method="post", requestBody={"required": True, "content": content}
+    )
+    run(body=b"\x89PNG")
+    assert api.seen[0]["body"] == b"\x89PNG"
 
 
 WRONG_FILES: dict[str, Any] = {
@@ -996,22 +1029,40 @@ def test_a_name_that_the_session_uses_itself_has_an_underscore(
         _ = funcs.gone_
 
 
+def test_a_web_page_is_a_text_where_one_is_declared(api: Api, connected: Any) -> None:
+    """Elsewhere it stands for a login; and what only calls itself one is read as what it is."""
+    page = Response("<p>Hi</p>", 200, {}, "text/html")
+    listed = Response('[{"a": 1}, {"a": 2}]', 200, {}, "text/html; charset=UTF-8")
+    kinds = {"text/html; charset=UTF-8": {}}
+    run = running(connected, responses={"200": {"content": kinds}})
+    api.answers += [page, listed]
+    frame = run.with_options(cache=False)()
+    assert (frame.iloc[0, 0], frame.attrs["funcs"]["media_type"]) == (
+        "<p>Hi</p>",
+        "text/html",
+    )
+    assert list(run.with_options(cache=False)()["a"]) == [1, 2]
+    kinds = {"application/json": {}, "text/html": {}}
+    run = running(connected, responses={"200": {"content": kinds}})
+    api.answers.append(page)
+    with pytest.raises(jf.AuthenticationError, match="web page instead of data: Hi"):
+        run()
+
+
 def test_what_is_left_out_is_counted_and_named(connected: Any) -> None:
     """By its reason in the status, all of it by describe, and whoever asks for one is told why."""
-    page = {"200": {"content": {"text/html": {}}}}
-    paths = {
-        f"/page{at}": {"get": operation() | {"responses": page}} for at in range(5)
-    }
+    moved = {"responses": {"302": {}}}
+    paths = {f"/page{at}": {"get": operation() | moved} for at in range(5)}
     funcs = connected({**paths, "/run": {"get": operation(operationId="run")}})
     with pytest.warns(UserWarning, match="Left out 5 of 6"):
         assert funcs.names == ["run"]
-    assert ("left out", "5: its reply is a web page") in funcs.status(asks=False).rows
+    assert ("left out", "5: it redirects elsewhere") in funcs.status(asks=False).rows
     with shell_with(funcs) as shell:
         table = shell.run_line_magic("funcs", "describe")
     assert list(table["name"]) == [f"GET /page{at}" for at in range(5)]
-    assert set(table["why"]) == {"its reply is a web page"}
+    assert set(table["why"]) == {"it redirects elsewhere"}
     with pytest.raises(
         jf.NotFoundError,
-        match="GET /page3 was left out of your catalog: its reply is a web page",
+        match="GET /page3 was left out of your catalog: it redirects elsewhere",
     ):
         _ = funcs["GET /page3"]
