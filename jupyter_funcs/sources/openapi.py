@@ -106,6 +106,8 @@ _ACCEPT = "application/json, application/yaml;q=0.9, */*;q=0.1"
 _FILES_HINT = (
     "Keep the files that a document refers to in its folder, or at its origin."
 )
+_ELSEWHERE = "it runs on"
+_SERVER_HINT = "For another server, connect once more with its allow_server."
 _MIN_LEFT = 5.0  # seconds for reading what is there, however many files there are
 _AT_ONCE = 16  # files read from an address
 _YAML = re.compile(rb"^[\"']?(?:openapi|swagger)[\"']? *:", re.MULTILINE)
@@ -343,18 +345,20 @@ def _catalog(root: JsonObject, connection: Connection) -> Catalog:
 def _refused(server: str) -> ConfigError:
     """Return the error for a document whose server the user has not allowed."""
     what = "The OpenAPI document does not say at which address its server is."
-    if unset := VARIABLE.findall(server):
-        return ConfigError(
-            f"The OpenAPI document names the server {quote(server)}, whose {unset[0]} depends on you.",
-            f'Use jf.connect(…, server={{"{unset[0]}": "…"}}), in a profile server = {{{unset[0]} = "…"}}; '
-            "for another host, allow_server.",
-        )
-
-    if "://" in server:
-        what = f"The OpenAPI document names the server {quote(server)}, which is not where it comes from."
     origin = "https://…"
-    if same_origin(server, server):
-        origin = "://".join(urlsplit(server)[:2])
+    if unset := VARIABLE.findall(server):
+        what = f"The OpenAPI document names the server {quote(server)}, whose {unset[0]} depends on you."
+        if not VARIABLE.fullmatch(urlsplit(server)[1]):
+            return ConfigError(
+                what,
+                f'Use jf.connect(…, server={{"{unset[0]}": "…"}}), in a profile server = {{{unset[0]} = "…"}}; '
+                "for another host, allow_server.",
+            )
+    elif "://" in server:
+        what = f"The OpenAPI document names the server {quote(server)}, which is not where it comes from."
+        if same_origin(server, server):
+            origin = "://".join(urlsplit(server)[:2])
+
     return ConfigError(
         what,
         f'If you trust it, use jf.connect(…, allow_server="{origin}"), or for %funcs a profile with the line '
@@ -467,7 +471,7 @@ class _Document(Once):
         operation = self._schemas.needed(item[method], "operation")
         server, is_allowed = self._servers.first(operation, item, self._root)
         if not is_allowed:
-            raise UnusableError(f"it runs on {quote(server)}")
+            raise UnusableError(f"{_ELSEWHERE} {quote(server)}")
         body = self._schemas.needed(operation.get("requestBody"), "body")
         sent, content_type = self.once("body", body, self._body)
         params: dict[str, Param] = {}
@@ -697,6 +701,8 @@ def _report(unusable: list[tuple[str, str]], usable: int) -> None:
     hint = ""
     if any(UNREAD in reason for _, reason in unusable):
         hint = _FILES_HINT
+    elif any(reason.startswith(_ELSEWHERE) for _, reason in unusable):
+        hint = _SERVER_HINT
     if not usable:
         raise ConfigError(
             f"No operation of the OpenAPI document can be run: {reasons}", hint

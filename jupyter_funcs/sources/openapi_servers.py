@@ -152,7 +152,9 @@ class Servers(Once):
             self._connection.allow_server,
             self._connection.base_url,
         ):
-            matched = _matched(template, origin, variables)
+            # Where the document is says nothing of a server that may be anywhere.
+            is_whole = origin != self._connection.base_url
+            matched = _matched(template, origin, variables, is_whole=is_whole)
             if own | matched == matched | own:  # they agree
                 urls.append(_filled(template, values | own | matched))
             elif origin == self._connection.allow_server:
@@ -265,34 +267,35 @@ def _value(name: str, value: str, template: str, variables: JsonObject) -> str:
     return value
 
 
-def _matched(template: str, address: str, variables: JsonObject) -> dict[str, str]:
+def _matched(
+    template: str, address: str, variables: JsonObject, *, is_whole: bool
+) -> dict[str, str]:
     """Return the values of variables with which the host of a template is that of an address; none if it can't be."""
     scheme, _, rest = template.partition("://")
-    own, _, host = address.partition("://")
-    labels = [scheme, *rest.partition("/")[0].split(".")]
-    parts = [own, *host.partition("/")[0].split(".")]
+    own, _, other = address.partition("://")
+    place = rest.partition("/")[0]
+    host = other.partition("/")[0]
+    labels = [scheme, *place.split(".")]
+    parts = [own, *host.split(".")]
+    if is_whole and VARIABLE.fullmatch(place):
+        parts = [own, host]
     values: dict[str, str] = {}
-    if len(labels) != len(parts):
+    if not host or len(labels) != len(parts):
         return {}
     for label, part in zip(labels, parts, strict=True):
-        before, *variable = VARIABLE.split(label)
-        if not variable:
-            if label.casefold() != part.casefold():
-                return {}
+        if label.casefold() == part.casefold():
             continue
-        name = variable[0]
-        after = variable[-1]
+        before, name, after = [*VARIABLE.split(label, 1), "", ""][:3]
         value = part[len(before) : len(part) - len(after)]
-        options = only(list, only(dict, variables.get(name)).get("enum"))
-        if (
-            len(variable) > 2
-            or before + value + after != part
-            or not _LABEL.fullmatch(value)
-        ):
-            return {}
-        if (options and value not in options) or values.setdefault(
-            name, value
-        ) != value:
+        options = only(list, only(dict, variables.get(name)).get("enum")) or [value]
+        problems = (
+            not name,
+            before + value + after != part,
+            value != host and not _LABEL.fullmatch(value),
+            value not in options,
+            values.setdefault(name, value) != value,
+        )
+        if any(problems):
             return {}
 
     return values

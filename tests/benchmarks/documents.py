@@ -111,7 +111,8 @@ def connected(path: Path, root: Any) -> Connection:
                     lambda match, values=values: values.get(match[1], ""), url
                 )
             )  # type: ignore[misc]
-    url = next((url for url in urls if url.startswith("http")), "https://api.example")
+    addresses = (url for url in urls if url.startswith("http") and urlsplit(url)[1])
+    url = next(addresses, "https://api.example")
     return Connection(
         path.name,
         path.as_uri(),

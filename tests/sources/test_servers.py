@@ -67,6 +67,10 @@ REGION = {"region": {"default": "eu", "enum": ["eu", "us"]}}
         (named("/api"), {"allow_server": "https://netbox.mine"}, "https://netbox.mine/api"),
         (named("https://{host}/v1", host={"description": "yours"}), {"allow_server": "https://mine.example"},
          "https://mine.example/v1"),
+        (named("https://shop.example", "{scheme}://{host}/api/v3", scheme={"default": "http"}, host={"default": "H"}),
+         {"allow_server": "https://shop.corp.mine.example"}, "https://shop.corp.mine.example/api/v3"),
+        (named("https://shop.example", "{scheme}://{host}/api/v3", scheme={"default": "http"}, host={"default": "H"}),
+         {"allow_server": "http://127.0.0.1:8080"}, "http://127.0.0.1:8080/api/v3"),
         (None, {"allow_server": "https://mine.example"}, "https://mine.example"),
         # One of several, by its address or its words; else the first that is allowed.
         (named("/a", "/b"), {}, "https://docs.example/a"),
@@ -176,7 +180,11 @@ def test_a_hostile_document_names_no_server_that_was_not_allowed(
     [
         (
             named("https://{host}/v1", host={"description": "yours"}),
-            "whose host depends on you",
+            r"whose host depends on you\.\nIf you trust it, use jf.connect\(…, allow_server=",
+        ),
+        (
+            named("https://{host}/v1", host={"default": "docs"}),
+            "names the server 'https://docs/v1'",
         ),
         (named("https://api.example/{version}"), "whose version depends on you"),
         (
@@ -216,7 +224,8 @@ def test_an_operation_elsewhere_is_no_part_of_ones_own_deployment() -> None:
         allow_server="https://mine.example",
     )
     with pytest.warns(
-        UserWarning, match=r"GET /other \(it runs on 'https://uploads.example'\)"
+        UserWarning,
+        match=r"GET /other \(it runs on 'https://uploads.example'\)\. For another server, connect",
     ):
         assert funcs.names == ["run", "same"]
     funcs.same()
