@@ -29,6 +29,7 @@ import yaml
 
 import jupyter_funcs as jf
 from jupyter_funcs.core.json_decoding import only, referred
+from tests.benchmarks.documents import documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -235,7 +236,7 @@ def outcomes(path: Path) -> Iterator[Outcome]:
 
 def chosen(folder: Path, most: int) -> list[Path]:
     """Return documents of a folder in a fixed order, one of each publisher's versions."""
-    files = sorted(file for file in folder.iterdir() if file.stat().st_size <= LARGEST)
+    files = [file for file in documents(folder, 1) if file.stat().st_size <= LARGEST]
     random.Random(7).shuffle(files)
     publishers: dict[str, Path] = {}
     for file in files:
