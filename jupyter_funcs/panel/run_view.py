@@ -114,6 +114,7 @@ class ResultView:
     def __post_init__(self) -> None:
         self.table = TableView(self.frame, self.function.function.description)
         self._charts = Latest(_MOST_CHARTS)
+        self._names: dict[str, str] = {}  # of variables, by the views that they hold
         self._file = file_of(self.reply_frame)
         table = TableView(self.frame.head(0)) if self._file else self.table
         # Computed once, because every change of the panel sends it.
@@ -202,7 +203,9 @@ class ResultView:
 
     @answers()
     def table_code(self, query: TableQuery, steps: Steps = NO_STEPS) -> Json:
-        return {"code": self.table.made(steps).code(query, self.held_as or self.recipe)}
+        result = self._names.get(repr((query, steps)), "")
+        table = self.table.made(steps)
+        return {"code": table.code(query, self.held_as or self.recipe, result=result)}
 
     @answers()
     def chart(
@@ -232,7 +235,10 @@ class ResultView:
         """Assign a view of the table to a variable."""
         frame = self.table.made(steps).frame(query)
         keeper = notebook.ResultVariable(self.function.slug, notebook.this_cell())
-        taken = keeper.rename(name.strip(), "", frame, self.args, replace=replace)
+        name = name.strip()
+        taken = keeper.rename(name, "", frame, self.args, replace=replace)
+        if not taken:
+            self._names[repr((query, steps))] = name
         return {
             "said": taken or f"{name} holds the table as it is shown.",
             "exists": bool(taken),

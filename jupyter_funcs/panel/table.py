@@ -453,22 +453,27 @@ class TableView:
 
         return text.removesuffix("\n")
 
-    def code(self, query: TableQuery, name: str, *, melted: bool = False) -> str:
-        """Return the view as pandas code; its last line is the view of the frame with this name."""
-        lines, view = self._coded(query, name)
+    def code(
+        self, query: TableQuery, name: str, *, melted: bool = False, result: str = ""
+    ) -> str:
+        """Return a view of the frame with this name as pandas code, whose last line is the view or its variable."""
+        lines, view = self._coded(query, name, result)
+        if result and view != result:
+            lines.append(f"{result} = {view}")
+            view = result
         if melted:
             view = printed(view, self._melted)
         code = "\n".join([*lines, view])
         needed = [line for call, line in _NEEDED.items() if call in code]
         return "\n".join([*needed, code])
 
-    def _coded(self, query: TableQuery, name: str) -> Code:
+    def _coded(self, query: TableQuery, name: str, result: str = "") -> Code:
         """Return the lines before the view of the frame with this name, and the view."""
         lines, source = self._source(name)
         if source.isidentifier():
             name = source
         else:
-            name = "frame" if name == "df" else "df"
+            name = result or ("frame" if name == "df" else "df")
             lines = [*lines, f"{name} = {source}"]
 
         if not self.rows:

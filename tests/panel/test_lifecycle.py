@@ -444,6 +444,36 @@ def test_a_renamed_variable_is_named_everywhere(
     assert shell.user_ns["mine"] == 1
 
 
+MUCH = {"filters": [{"kind": "range", "at": 0, "low": "2", "high": ""}]}
+TWICE = [{"kind": "column", "name": "twice", "expression": "a * 2"}]
+
+
+@pytest.mark.parametrize(
+    ("query", "steps"), [(MUCH, []), ({}, TWICE), (MUCH, TWICE), ({}, [])]
+)
+def test_the_code_of_a_view_makes_the_variable_that_it_became(
+    shell: InteractiveShell, service: Service, query: Any, steps: Any
+) -> None:
+    """So that Run All has it: filtered, computed, both or neither; other views have no name."""
+    service.runs = lambda: httpx.Response(200, json=[{"a": a} for a in range(4)])
+    page = service.page("F")
+    number = page.run()
+    of_view = {"run": number, "query": query, "steps": steps}
+    taken = page.ask("assign", **of_view, name="f", replace=False)
+    assert taken["exists"]
+    assert "view" not in page.ask("table_code", **of_view)["code"]
+    said = page.ask("assign", **of_view, name=" view ", replace=False)["said"]
+    assert said == "view holds the table as it is shown."
+
+    frame = shell.user_ns.pop("view")
+    code = page.ask("table_code", **of_view)["code"]
+    assert code.endswith("\nview")
+    assert "df" not in code
+    shell.run_cell(code).raise_error()
+    pd.testing.assert_frame_equal(shell.user_ns["view"], frame, check_dtype=False)
+    assert "view" not in code_of(page, number) or not (query or steps)
+
+
 @pytest.mark.parametrize("code", ["mine = f", "mine = 1", "mine = call(a=1)"])
 def test_a_rename_deletes_no_variable_that_a_person_made(
     shell: InteractiveShell, service: Service, code: str

@@ -913,6 +913,28 @@ test("a computed column is asked for, and what is wrong with it is said beside i
   $("compute").click();
   await until(() => $("compute-expression"));
   type($("compute-expression"), "Spnd * 2");
+test("a view that becomes a variable shows its code, each time", async () => {
+  const { model, el, $, close } = await panel({ assign: { said: "It is there.", exists: false } });
+  $("compute").click();
+  await until(() => $("compute-expression"));
+  type($("compute-expression"), "Spend / 2");
+  $("compute-now").click();
+  await until(() => $("assign"));
+  for (const times of [1, 2]) {
+    $("assign").click();
+    await until(() => $("assign-now"));
+    assert.equal($("assign-name").value, "panel_daily_computed");
+    $("assign-now").click();
+    await until(() => asked(model, "table_code").length === times);
+    await until(() => $("table-code")?.textContent);
+  }
+  assert.equal(
+    el.querySelector(".jf-toast").textContent,
+    "It is there. Copy keeps its code, for when the kernel ends.",
+  );
+  await close();
+});
+
   await settled();
   $("compute-now").click();
   await until(() => document.querySelector(".jf-form2 .jf-err"));

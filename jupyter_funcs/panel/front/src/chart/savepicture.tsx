@@ -1,6 +1,5 @@
-import { useState } from "preact/hooks";
-import { Button } from "../core/icons";
 import { Menu } from "../core/menu";
+import { Opener } from "../core/opener";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
 import type { Line } from "./drawing";
@@ -11,7 +10,6 @@ type Props = { box: { current: HTMLElement | null }; view: P.ChartView; lines: L
 /** The button and menu that save what is drawn. */
 export function SavePicture({ box, view, lines }: Props) {
   const { toast } = usePanel();
-  const [anchor, open] = useState<HTMLElement | null>(null);
   const save = (type: FileType) => {
     const drawn = [...(box.current?.querySelectorAll<SVGSVGElement>(".jf-plot > svg") ?? [])];
     if (!drawn.length) return;
@@ -21,19 +19,15 @@ export function SavePicture({ box, view, lines }: Props) {
     );
   };
   return (
-    <>
-      <Button
-        icon="save"
-        aria="Save the picture"
-        data-jf="chart-save"
-        aria-haspopup="menu"
-        aria-expanded="false"
-        onClick={(event: any) => open(anchor ? null : event.currentTarget)}
-      />
-      {anchor && (
+    <Opener
+      icon="save"
+      aria="Save the picture"
+      data-jf="chart-save"
+      opens="menu"
+      draw={(anchor, close) => (
         <Menu
           anchor={anchor}
-          close={() => open(null)}
+          close={close}
           label="Save the picture"
           right
           width={160}
@@ -43,6 +37,6 @@ export function SavePicture({ box, view, lines }: Props) {
           ]}
         />
       )}
-    </>
+    />
   );
 }

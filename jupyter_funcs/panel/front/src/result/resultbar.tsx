@@ -1,5 +1,4 @@
-import { useState } from "preact/hooks";
-import { Button } from "../core/icons";
+import { Opener } from "../core/opener";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
 import { Save } from "./save";
@@ -9,7 +8,6 @@ import { Variable } from "./variable";
 /** The line above a result: its views, its size, its variable and Save. */
 export function ResultBar({ result, id }: { result: P.ResultView; id: string }) {
   const { values, live, view } = usePanel();
-  const [anchor, open] = useState<HTMLElement | null>(null);
   const off = live === "gone";
   const hasVariable = result.variable || result.lost;
   return (
@@ -29,18 +27,16 @@ export function ResultBar({ result, id }: { result: P.ResultView; id: string }) 
           {result.summary}
         </span>
         {hasVariable && <Variable result={result} off={off || !view?.trusted} />}
-        <Button
+        <Opener
           data-jf="save"
           icon="save"
           kind="is-line"
           label="Save"
           chev
-          aria-haspopup="menu"
-          aria-expanded="false"
+          opens="menu"
           disabled={off}
-          onClick={(event: any) => open(anchor ? null : event.currentTarget)}
+          draw={(anchor, close) => <Save result={result} anchor={anchor} close={close} />}
         />
-        {anchor && !off && <Save result={result} anchor={anchor} close={() => open(null)} />}
       </div>
     </div>
   );

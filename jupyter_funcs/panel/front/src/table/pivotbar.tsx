@@ -72,7 +72,7 @@ function partsOf({ rows, columns, measure, how, keys, measures, hows }: P.PivotV
 }
 
 /** What a pivot is made of, to be chosen, and what to do with it. */
-export function PivotBar({ grid: { off }, result, pivot }: PivotBarProps) {
+export function PivotBar({ grid, result, pivot }: PivotBarProps) {
   const { tell } = usePanel();
   const steps = useSteps(result);
   const { rows, columns, measure, how } = pivot;
@@ -94,7 +94,7 @@ export function PivotBar({ grid: { off }, result, pivot }: PivotBarProps) {
           choose={(value) =>
             void tell(steps.pivot({ rows, columns, measure, how, ...part.chosen(value) }))
           }
-          off={off}
+          off={grid.off}
         />
       ))}
       {pivot.note && (
@@ -102,7 +102,7 @@ export function PivotBar({ grid: { off }, result, pivot }: PivotBarProps) {
           {pivot.note}
         </span>
       )}
-      <AsVariable result={result} off={off} ending="pivot" />
+      <AsVariable grid={grid} result={result} ending="pivot" />
     </div>
   );
 }

@@ -1,6 +1,5 @@
-import type { TargetedEvent } from "preact";
-import { useState } from "preact/hooks";
 import { Button } from "../core/icons";
+import { Opener } from "../core/opener";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
 import { ALL } from "../core/query";
@@ -20,7 +19,6 @@ interface StepToolsProps {
 export function StepTools({ grid: { off, columns }, result, isPivot }: StepToolsProps) {
   const { seen, tell } = usePanel();
   const steps = useSteps(result);
-  const [anchor, open] = useState<HTMLElement | null>(null);
   const isArranged = seen.steps.length > 0 || seen.arranged !== undefined;
   const isChosen = isArranged || JSON.stringify(seen.query) !== JSON.stringify(ALL);
   return (
@@ -36,19 +34,23 @@ export function StepTools({ grid: { off, columns }, result, isPivot }: StepTools
           Reset view
         </button>
       )}
-      <Button
+      <Opener
         kind="is-link"
         icon="plus"
         label="Compute"
         aria="Compute a column"
         small
         data-jf="compute"
-        aria-haspopup="dialog"
-        aria-expanded="false"
+        opens="dialog"
         disabled={off}
-        onClick={({ currentTarget }: TargetedEvent<HTMLElement>) =>
-          open(anchor ? null : currentTarget)
-        }
+        draw={(anchor, close) => (
+          <ComputeBox
+            anchor={anchor}
+            names={result.table.columns.map(({ at }) => columns.nameOf(at))}
+            compute={steps.compute}
+            close={close}
+          />
+        )}
       />
       <Button
         kind="is-link"
@@ -61,29 +63,27 @@ export function StepTools({ grid: { off, columns }, result, isPivot }: StepTools
         disabled={off}
         onClick={() => void tell(isPivot ? steps.unpivot() : steps.pivot({}))}
       />
-      {anchor && !off && (
-        <ComputeBox
-          anchor={anchor}
-          names={result.table.columns.map(({ at }) => columns.nameOf(at))}
-          compute={steps.compute}
-          close={() => open(null)}
-        />
-      )}
     </>
   );
 }
 
 /** The computed columns and the points of a chart, to be taken away. */
-export function StepChips({ grid: { off }, result }: Omit<StepToolsProps, "isPivot">) {
+export function StepChips({ grid, result }: Omit<StepToolsProps, "isPivot">) {
   const { tell } = usePanel();
   const { steps, remove } = useSteps(result);
   const last = steps.at(-1);
   return (
     <>
       {steps.map((step) => (
-        <StepChip key={step} step={step} off={off} remove={() => void tell(remove(step))} />
+        <StepChip key={step} step={step} off={grid.off} remove={() => void tell(remove(step))} />
       ))}
-      {last?.kind === "points" && <AsVariable result={result} off={off} ending="points" />}
+      {last && last.kind !== "pivot" && (
+        <AsVariable
+          grid={grid}
+          result={result}
+          ending={last.kind === "points" ? "points" : "computed"}
+        />
+      )}
     </>
   );
 }

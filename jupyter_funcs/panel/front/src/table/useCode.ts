@@ -6,6 +6,7 @@ import type * as P from "../core/protocol";
 export function useCode(run: number, query: P.TableQuery, off: boolean) {
   const { ask, tell } = usePanel();
   const [code, setCode] = useState<string | null>(null);
+  const [turn, setTurn] = useState(0);
   const isOpen = code !== null;
   useLayoutEffect(() => {
     if (!isOpen || off) return;
@@ -15,6 +16,14 @@ export function useCode(run: number, query: P.TableQuery, off: boolean) {
     return () => {
       isStale = true;
     };
-  }, [isOpen, JSON.stringify(query)]);
-  return { code, isOpen, toggle: () => setCode(isOpen ? null : "") };
+  }, [isOpen, turn, JSON.stringify(query)]);
+  return {
+    code,
+    isOpen,
+    toggle: () => setCode(isOpen ? null : ""),
+    show: () => {
+      setCode(code ?? "");
+      setTurn(turn + 1);
+    },
+  };
 }
