@@ -147,17 +147,8 @@ class ResultView:
             lost = self.variable
             note = f"{lost} {_CHANGED if self._is_held else 'no longer holds this result.'}"
 
-        facts = self.frame.attrs.get("funcs", {})
-        has_json = "media_type" not in facts
-        no_reply = ""
-        if not has_json:
-            no_reply = "The reply is a file, not JSON."
-        elif "pages" in facts:
-            no_reply = "The result has several replies, one per page."
-        elif self.function.session.kind == "python":
-            no_reply = "This result has no JSON reply."
-
         file = self._file
+        facts = self.frame.attrs.get("funcs", {})
         result = {
             "number": self.number,
             "function": self.function.name,
@@ -173,7 +164,7 @@ class ResultView:
                 "kind": file.kind,
                 "shown": _shown_as(file),
             },
-            "json": {"possible": self.reply is not None and has_json, "why": no_reply},
+            "noJson": self._no_json(facts),
         }
         return {
             "result": result,
@@ -182,6 +173,17 @@ class ResultView:
             # Pages, for which the function can be asked.
             "more": bool(facts.get("more")),
         }
+
+    def _no_json(self, facts: Json) -> str:
+        """Return why the reply can't be shown as JSON; empty if it can."""
+        if "media_type" in facts:
+            return "The reply is a file, not JSON."
+        if self.reply is not None:
+            return ""
+        for name, part in ("pages", "page"), ("swept", "run"):
+            if name in facts:
+                return f"The result has several replies, one per {part}."
+        return "This result is kept as a table, without a JSON reply."
 
     @answers()
     def file(self) -> str:

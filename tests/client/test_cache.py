@@ -560,7 +560,8 @@ def test_the_panel_says_what_came_from_the_cache(
         panel.result(60)
         result = state(panel)["result"]
         assert (" · from the cache (" in result["summary"]) == is_cached
-        assert result["json"]["possible"] != is_cached
+        kept = "This result is kept as a table, without a JSON reply."
+        assert result["noJson"] == (kept if is_cached else "")
         assert (
             "error" in page.ask("json", run=result["number"], path=[], **{"from": 0})
         ) == is_cached

@@ -95,7 +95,7 @@ def test_a_file_is_shown_and_saved_as_itself(
         "shown": shown,
     }
     assert result["summary"].startswith(about)
-    assert not result["json"]["possible"]
+    assert result["noJson"] == "The reply is a file, not JSON."
     reply = page.ask("file", run=run)["file"]
     assert (reply.encode() if shown == "text" else base64.b64decode(reply)) == content
     wish = {

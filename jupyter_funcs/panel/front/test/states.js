@@ -345,7 +345,7 @@ export const RESULT = {
   lost: "",
   note: "",
   table: { rows: 10_956, count: 6, columns: COLUMNS, page: rows(0, 40) },
-  json: { possible: true, why: "" },
+  noJson: "",
 };
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="480" height="240"><script>window.parent.ran = true</script><path d="M20 220V60h80v160M140 220V20h80v200M260 220V120h80v100" fill="#1b50bd"/></svg>`;
 const MARKDOWN = "# Sales\n\nUp by **4 %** in the quarter, <b>most of it</b> in the Southeast.\n";
@@ -355,7 +355,7 @@ export const fileResult = (shown, kind, name) => ({
   summary: `${kind}, 12.3 kB · 0.20 s`,
   table: { rows: 0, count: 1, columns: [], page: { ...rows(0, 0), total: 0 } },
   file: { name, about: `${kind}, 12.3 kB`, kind, shown },
-  json: { possible: false, why: "The reply is a file, not JSON." },
+  noJson: "The reply is a file, not JSON.",
 });
 const done = { ...RUN, state: "done", number: 3, result: RESULT };
 const code = [

@@ -275,8 +275,8 @@ export interface ResultView {
   table: TableView;
   /** Of a result that is a text or a file. */
   file: FileView | null;
-  /** Whether the reply can be shown; else why not. */
-  json: { possible: boolean; why: string };
+  /** Why the reply can't be shown as JSON; empty if it can. */
+  noJson: string;
 }
 
 export interface FileView {

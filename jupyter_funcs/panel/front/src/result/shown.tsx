@@ -50,11 +50,11 @@ export function Shown({ result }: { result: P.ResultView }) {
 }
 
 function Json({ result }: { result: P.ResultView }) {
-  if (result.json.possible) return <JsonTree result={result} key={result.number} />;
+  if (!result.noJson) return <JsonTree result={result} key={result.number} />;
   return (
     <div class="jf-blank" data-jf="json-empty">
       <b>Nothing to show</b>
-      <span>{result.json.why}</span>
+      <span>{result.noJson}</span>
     </div>
   );
 }
