@@ -92,13 +92,6 @@ class Chart:
             "code": _program(points, source.splitlines()),
         }
 
-    def calendars_differ(self, wish: ChartWish) -> bool:
-        """Return whether periods of the same name end on different days in all rows."""
-        plan = self._planner.plan(wish, None)
-        if isinstance(plan, str):
-            return False
-        return self._planner.calendars_differ(plan.x, slice(None))
-
     def points(self, wish: ChartWish, rows: Array | None, zoom: Zoom) -> Points | Json:
         """Return the points of a chart, or a view that says why there are none."""
         if self._rows == 1 and self._planner.columns:

@@ -21,7 +21,7 @@ from jupyter_funcs.core.errors import ArgumentError, Messages
 from jupyter_funcs.core.text import clip, inert, listed, some
 from jupyter_funcs.frames.diff import apart, diff
 from jupyter_funcs.frames.roles import flat, order_of_periods
-from jupyter_funcs.panel.chart_view import CALENDARS_DIFFER, Chart
+from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.requests import (
     ChartWish,
     Json,
@@ -276,9 +276,8 @@ def _without_result(run: Run) -> str:
 
 
 def _gone_text(labels: list[str]) -> str:
-    those = listed([f"run {label}" for label in labels], "and")
-    result, are = ("result", "is") if len(labels) == 1 else ("results", "are")
-    return f"The {result} of {those} {are} no longer in memory."
+    runs = listed([f"run {label}" for label in labels], "and")
+    return f"No longer in memory: the result of {runs}."
 
 
 def frame_of_run(run: Run) -> pd.DataFrame:
@@ -418,9 +417,8 @@ def _charts(frames: list[pd.DataFrame], runs: list[Run], compared: Json) -> Json
     before, times, values = _drawn_twice(both, wish, rows)
     if times and any(choice["name"] == "points" for choice in before["choices"]):
         charts["chart"] = _two_lines(before, times, values, compared)
-        # One side alone says so if it has several companies.
-        if CALENDARS_DIFFER not in before["notes"] and both.calendars_differ(wish):
-            charts["chart"]["notes"] = [*before["notes"], CALENDARS_DIFFER]
+        # What one side alone doesn't tell, as that the quarters of companies differ.
+        charts["chart"]["notes"] = both.view(wish)["notes"]
 
     before, places, values = _drawn_twice(both, ChartWish(kind="bar", colour=""), rows)
     # Bars of what the lines show would say nothing new.

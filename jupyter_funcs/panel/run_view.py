@@ -235,9 +235,9 @@ class ResultView:
         self, query: TableQuery, name: Name, *, replace: bool, steps: Steps = NO_STEPS
     ) -> Json:
         """Assign a view of the table to a variable."""
+        name = name.strip()
         frame = self.table.made(steps).frame(query)
         keeper = notebook.ResultVariable(self.function.slug, notebook.this_cell())
-        name = name.strip()
         taken = keeper.rename(name, "", frame, self.args, replace=replace)
         if not taken:
             self._names[repr((query, steps))] = name
@@ -532,11 +532,11 @@ def _table_html(frame: pd.DataFrame) -> str:
 def _file_html(file: ResultFile) -> str:
     """Return a picture or the beginning of a text; what any other file is has been said."""
     shown = _shown_as(file)
-    lines = []
     if shown == "image":
         source = f"data:{file.kind};base64,{base64.b64encode(file.content).decode()}"
         return f'<img alt="{escaped(file.about)}" src="{source}" style="max-width: 320px; max-height: 240px">'
 
-    if shown == "text":
-        lines = file.content[:_LONGEST_FILE].decode(errors="ignore").splitlines()
+    if shown != "text":
+        return ""
+    lines = file.content[:_LONGEST_FILE].decode(errors="ignore").splitlines()
     return f"<pre>{html.escape(chr(10).join(map(inert, lines)))}</pre>"

@@ -511,8 +511,7 @@ class PanelState:
             )
 
         if stay:
-            stays = "stays as it is" if len(stay) == 1 else "stay as they are"
-            notes.append(f"{some(stay)} {stays}.")
+            notes.append(f"Unchanged: {some(stay)}.")
 
         return {"said": " ".join(notes)}
 

@@ -698,6 +698,7 @@ def test_a_slow_or_broken_list_leaves_the_form_usable(
         service.replies["Universe"] = reply
         view.list_again("Symbol")
         wait_until(lambda total=total: settled(view) and page()["total"] == total)
+    wait_until(lambda: "value" not in state(view, "Symbol"))
     assert state(view, "Symbol") == {
         "notes": ["Removed 'B': Get Universe no longer lists it."]
     }

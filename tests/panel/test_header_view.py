@@ -286,7 +286,7 @@ def test_a_preset_leaves_the_fields_that_it_does_not_name(
     mine = {"Symbol": "MCHQ", "Dimensions": ["Region"]}
     for name, value in mine.items():
         page.ask("set", seq=2, field=name, value=value)
-    stay = "Symbol and Dimensions stay as they are."
+    stay = "Unchanged: Symbol and Dimensions."
     assert page.ask("preset", name=OURS, function="")["said"] == stay
     to_date = {
         "PeriodToDate": "Yes",
@@ -301,7 +301,7 @@ def test_a_preset_leaves_the_fields_that_it_does_not_name(
     }
     page.ask("set", seq=3, field="Dimensions", value=None)
     said = page.ask("preset", name="whole quarters", function="")["said"]
-    assert said == "Panel Name, Symbol, PoP Growth and 1 more stay as they are."
+    assert said == "Unchanged: Panel Name, Symbol, PoP Growth and 1 more."
     assert page.args == {
         "PanelName": PANEL,
         "Symbol": "MCHQ",

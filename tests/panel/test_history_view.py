@@ -238,7 +238,7 @@ def test_what_is_no_longer_in_memory_is_run_again(
     wait_until(lambda: funcs.history.get(before).in_memory is None)
     shown = view.compare(before, after)
     assert (shown["gone"], shown["rows"]) == ([str(before)], [])
-    assert shown["said"] == f"The result of run {before} is no longer in memory."
+    assert shown["said"] == f"No longer in memory: the result of run {before}."
     assert len(funcs.history.runs) == 2
     again = view.compare(before, after, again=True)
     assert (again["gone"], again["total"]) == ([], 120)
