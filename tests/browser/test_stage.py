@@ -181,6 +181,21 @@ def test_a_bar_is_one_line(
     assert page.locator(bar).evaluate("bar => bar.offsetHeight") == 40
 
 
+def test_a_toast_covers_no_button_of_the_form(stage: str, page: Page) -> None:
+    """It is above the result, also a long one."""
+    page.goto(f"{stage}#state=table&width=1008&theme=light")
+    page.wait_for_selector("body[data-ready=table]")
+    page.locator('[data-jf="menu"]').click()
+    page.locator('[data-jf="copy-code"]').click()
+    toast = page.locator(".jf-toast")
+    toast.evaluate("toast => { toast.textContent += ' and so on'.repeat(40) }")
+    over, form = toast.bounding_box(), page.locator('[data-jf="inputs"]').bounding_box()
+    assert over
+    assert form
+    assert over["x"] >= form["x"] + form["width"]
+    look(page, "stage-toast")
+
+
 def test_the_lists_of_a_narrow_chart_say_what_they_choose(
     stage: str, page: Page
 ) -> None:

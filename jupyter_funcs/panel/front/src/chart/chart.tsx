@@ -288,7 +288,7 @@ function Notes({ view, trouble, canDrag, showAll }: NotesProps) {
 function ChartCode({ code }: { code: string }) {
   const { copy } = usePanel();
   return (
-    <div class="jf-codeline is-tall">
+    <div class="jf-codeline">
       <code tabindex={0} data-jf="chart-code-text">
         {code}
       </code>
