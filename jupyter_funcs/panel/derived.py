@@ -131,10 +131,9 @@ class Expression:
         return column_of(name, self._columns)
 
     def _number(self, column: TableColumn) -> Coded:
-        values = Coded(column.data, column.ref)
         if column.kind != "number":
             raise ArgumentError(f"{quote(column.name)} holds no numbers.", _SUCH)
-        return values if column.data.dtype == float else values.astype(float)
+        return _floats(Coded(column.data, column.ref))
 
     def _called(self, name: str, values: Coded, rest: Sequence[ast.AST]) -> Coded:
         """Call a function of values, perhaps a number of rows, and the columns that it is by."""
@@ -173,10 +172,14 @@ def column_of(name: str, columns: Columns) -> TableColumn:
     return columns[name]
 
 
+def _floats(values: Coded) -> Coded:
+    return values if values.value.dtype == float else values.astype(float)
+
+
 def _ratio(values: Coded, divisor: Coded) -> Coded:
     """Divide, by a zero to null."""
     if isinstance(divisor.value, pd.Series):
-        divisor = divisor.astype(float).replace(0, np.nan)
+        divisor = _floats(divisor).replace(0, np.nan)
     elif not divisor.value:
         raise ArgumentError("The expression divides by zero.", _SUCH)
     return values.joined("/", divisor)

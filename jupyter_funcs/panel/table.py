@@ -397,11 +397,9 @@ class TableView:
         if column.right:
             facts += total_facts([column], rows)
         elif column.kind == "date" and count:
-            ends = {"min": values.min(), "max": values.max()}
-            facts += [
-                (name, str(end)[:10], column.cell(end) or "")
-                for name, end in ends.items()
-            ]
+            for name, end in ("min", values.min()), ("max", values.max()):
+                text = column.cell(end) or ""
+                facts.append((name, text, text))
 
         return {"facts": facts}
 
@@ -458,11 +456,11 @@ class TableView:
     ) -> str:
         """Return a view of the frame with this name as pandas code, whose last line is the view or its variable."""
         lines, view = self._coded(query, name, result)
+        if melted:
+            view = printed(view, self._melted)
         if result and view != result:
             lines.append(f"{result} = {view}")
             view = result
-        if melted:
-            view = printed(view, self._melted)
         code = "\n".join([*lines, view])
         needed = [line for call, line in _NEEDED.items() if call in code]
         return "\n".join([*needed, code])

@@ -419,7 +419,8 @@ class TableColumn:
             period = pd.Period(day)
         except ValueError:
             raise ArgumentError(
-                f"{quote(text)} isn't a date.", "Enter one such as 2025-01-31, or 2025."
+                f"{quote(text)} isn't a date.",
+                "Enter one such as 2025-01-31 14:30, 2025-01-31 or 2025.",
             ) from None
 
         zone = self.data.dt.tz

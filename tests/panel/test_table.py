@@ -480,6 +480,14 @@ def test_a_view_has_the_rows_of_its_query(query: TableQuery, rows: list[int]) ->
     assert list(run(table.code(query, "df"), FRAME).index) == rows
 
 
+def test_the_range_of_a_column_of_times_is_described_as_its_cells() -> None:
+    """With the time of day, unless all are days."""
+    times = pd.to_datetime(["2025-03-01 10:00", "2025-03-02 14:30"])
+    table = TableView(pd.DataFrame({"At": times, "Day": times.normalize()}))
+    for at, least in enumerate(("2025-03-01 10:00:00", "2025-03-01")):
+        assert ("min", least, least) in table.described(TableQuery(), at)["facts"]
+
+
 def test_columns_are_typed_written_and_summed_by_their_roles() -> None:
     """Money has two decimals, counts have separators, ids have none, growth has a sign; sums only where they add up."""
     frame = pd.DataFrame({

@@ -742,6 +742,59 @@ test("measures come before what is the same in all rows, and columns are moved a
   await close();
 });
 
+test("a column without values comes last", async () => {
+  const [date, ...others] = COLUMNS;
+  const none = { empty: 1, minimum: "", maximum: "", short: ["", ""], histogram: [] };
+  const empty = { ...date, summary: { ...date.summary, ...none } };
+  const { el, close } = await panel({}, { table: { columns: [empty, ...others] } });
+  const names = [...el.querySelectorAll(".jf-sort span")].map(({ textContent }) => textContent);
+  assert.deepEqual([names[0], names.at(-1)], ["Region", "Date"]);
+  await close();
+});
+
+test("of many labels, five come before the measures", async () => {
+  const names = ["a", "b", "c", "d", "e", "f", "Spend"];
+  const columns = names.map((name, at) => ({ ...COLUMNS[name === "Spend" ? 2 : 1], at, name }));
+  const page = { ...rows(0, 40), columns: [...names.keys()] };
+  const { el, close } = await panel({}, { table: { columns, count: 7, page } });
+  const shown = [...el.querySelectorAll(".jf-sort span")].map(({ textContent }) => textContent);
+  assert.equal(shown.join(" "), "a b c d e Spend f");
+  await close();
+});
+
+test("hours of a day are dragged over, and typed", async () => {
+  const [date, ...others] = COLUMNS;
+  const summary = { ...date.summary, minimum: "2025-01-02 00:00:00", histogram: Array(24).fill(1) };
+  for (const [maximum, bounds] of [
+    ["2025-01-03 00:00:00", ["2025-01-02 06:00", "2025-01-02 12:00"]],
+    ["2025-01-02 00:08:00", ["2025-01-02 00:02:00", "2025-01-02 00:04:00"]],
+    ["2025-04-12 00:00:00", ["2025-01-27", "2025-02-21"]],
+  ]) {
+    const column = { ...date, type: "datetime", summary: { ...summary, maximum } };
+    const { model, $, close } = await panel({}, { table: { columns: [column, ...others] } });
+    const bars = $("summary:Date").querySelector("svg");
+    Object.assign(bars, {
+      getBoundingClientRect: () => ({ left: 0, width: 240 }),
+      setPointerCapture() {},
+    });
+    for (const [kind, clientX] of [
+      ["down", 61],
+      ["move", 119],
+      ["up", 119],
+    ]) {
+      bars.dispatchEvent(new PointerEvent(`pointer${kind}`, { clientX, bubbles: true }));
+      await settled();
+    }
+    await until(() => last(model, "rows")?.query.filters.length);
+    const [{ low, high }] = last(model, "rows").query.filters;
+    assert.deepEqual([low, high], bounds);
+    $("filter:Date").click();
+    await until(() => $("filter-lo"));
+    assert.deepEqual([$("filter-lo").type, $("filter-lo").value], ["text", low]);
+    await close();
+  }
+});
+
 test("the ends of a range of times are as short as they differ", async () => {
   const [date, ...others] = COLUMNS;
   for (const [minimum, maximum, ends] of [
@@ -792,6 +845,16 @@ test("a number is shortened in words, and whole when it is pointed at", async ()
   }
   assert.deepEqual([...seen], ["164,712,345,678.12", "164.7B", "165B"]);
   assert.equal(cell().title, "164,712,345,678.12");
+  await close();
+});
+
+test("a sum is shortened before its bold digits are cut", async () => {
+  const sums = { 2: "5,652,842,614,428,993,336,105" };
+  const columns = COLUMNS.map((column) => ({ ...column, width: 218 }));
+  const page = { ...rows(0, 40), sums };
+  const { $, close } = await panel({}, { table: { columns, page } });
+  assert.equal($("sum:Spend").textContent, "5.653e+21");
+  assert.equal($("sum:Spend").title, sums[2]);
   await close();
 });
 
@@ -847,6 +910,28 @@ test("a pivot is a table of its own, until the view is reset", async () => {
   await settled();
   assert.ok(!$("pivot-bar"));
   assert.equal($("grid").getAttribute("aria-rowcount"), "10957");
+  await close();
+});
+
+test("a view that becomes a variable shows its code, each time", async () => {
+  const { model, el, $, close } = await panel({ assign: { said: "It is there.", exists: false } });
+  $("compute").click();
+  await until(() => $("compute-expression"));
+  type($("compute-expression"), "Spend / 2");
+  $("compute-now").click();
+  await until(() => $("assign"));
+  for (const times of [1, 2]) {
+    $("assign").click();
+    await until(() => $("assign-now"));
+    assert.equal($("assign-name").value, "panel_daily_computed");
+    $("assign-now").click();
+    await until(() => asked(model, "table_code").length === times);
+    await until(() => $("table-code")?.textContent);
+  }
+  assert.equal(
+    el.querySelector(".jf-toast").textContent,
+    "It is there. Copy keeps its code, for when the kernel ends.",
+  );
   await close();
 });
 
@@ -913,28 +998,6 @@ test("a computed column is asked for, and what is wrong with it is said beside i
   $("compute").click();
   await until(() => $("compute-expression"));
   type($("compute-expression"), "Spnd * 2");
-test("a view that becomes a variable shows its code, each time", async () => {
-  const { model, el, $, close } = await panel({ assign: { said: "It is there.", exists: false } });
-  $("compute").click();
-  await until(() => $("compute-expression"));
-  type($("compute-expression"), "Spend / 2");
-  $("compute-now").click();
-  await until(() => $("assign"));
-  for (const times of [1, 2]) {
-    $("assign").click();
-    await until(() => $("assign-now"));
-    assert.equal($("assign-name").value, "panel_daily_computed");
-    $("assign-now").click();
-    await until(() => asked(model, "table_code").length === times);
-    await until(() => $("table-code")?.textContent);
-  }
-  assert.equal(
-    el.querySelector(".jf-toast").textContent,
-    "It is there. Copy keeps its code, for when the kernel ends.",
-  );
-  await close();
-});
-
   await settled();
   $("compute-now").click();
   await until(() => document.querySelector(".jf-form2 .jf-err"));

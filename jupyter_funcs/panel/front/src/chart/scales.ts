@@ -184,10 +184,13 @@ const UNITS: Unit[] = [
   [1e6, "M"],
   [1e3, "k"],
 ];
+/** From here on no unit is known. */
+const LARGEST = 1e15;
 
 /** A single value in few digits, in a legend or at a bar: "786M", "−2.5k". */
 export function shortText(value: number | null | undefined, format: string, digits: number = 3) {
   if (value === null || value === undefined) return "";
+  if (Math.abs(value) >= LARGEST) return minus(value.toExponential(digits - 1));
   const [size, unit] =
     format === "percent"
       ? [0.01, "%"]

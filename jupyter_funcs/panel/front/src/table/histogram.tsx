@@ -14,6 +14,7 @@ interface HistogramProps {
   summary: P.ColumnSummary;
   /** The heights of the rows that are shown; none if all are. */
   part?: number[];
+  /** Open if it isn't a number. */
   low?: number;
   high?: number;
   /** Bars were dragged over, or one was clicked. */

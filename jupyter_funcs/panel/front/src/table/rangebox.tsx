@@ -6,8 +6,8 @@ import { amountOf, boundsOf, isDate, percent } from "./columns";
 import { Histogram } from "./histogram";
 import { type Put, TYPING } from "./useLateFilter";
 
-type Bounds = [low: string, high: string];
-const OPEN: Bounds = ["", ""];
+/** Both are open. */
+const OPEN = ["", ""];
 const DAY = 86_400_000;
 
 interface RangeBoxProps {
@@ -19,15 +19,13 @@ interface RangeBoxProps {
 /** From and to of a column of numbers or dates, or its empty cells. */
 export function RangeBox({ column, filter, put }: RangeBoxProps) {
   const { at, summary, type } = column;
-  const [bounds, setBounds] = useState<Bounds>(
-    filter?.kind === "range" ? [filter.low, filter.high] : OPEN,
-  );
+  const [bounds, setBounds] = useState(filter?.kind === "range" ? [filter.low, filter.high] : OPEN);
   const [low, high] = bounds;
   const isDay = isDate(column);
   const isEmptyOnly = filter?.kind === "values";
   const unit = type === "percent" ? " (%)" : "";
 
-  const set = (next: Bounds, wait = TYPING) => {
+  const set = (next: string[], wait = TYPING) => {
     const [low, high] = next;
     setBounds(next);
     put(low.trim() || high.trim() ? { at, kind: "range", low, high } : null, wait);
@@ -36,35 +34,38 @@ export function RangeBox({ column, filter, put }: RangeBoxProps) {
     setBounds(OPEN);
     put(isEmptyOnly ? null : { at, kind: "values", values: [null] }, 0);
   };
+  const box = (label: string, hook: string, end: number, hint?: string) => (
+    <label>
+      {label}
+      <div class="jf-box">
+        <input
+          class="jf-num"
+          type={type === "date" ? "date" : "text"}
+          data-jf={hook}
+          value={bounds[end]}
+          placeholder={hint}
+          onInput={({ currentTarget }: TargetedEvent<HTMLInputElement>) =>
+            set(bounds.with(end, currentTarget.value))
+          }
+        />
+      </div>
+    </label>
+  );
   return (
     <>
       {summary && summary.histogram.length > 1 && (
         <div class="jf-bighist">
           <Histogram
             summary={summary}
-            low={boundOf(low)}
-            high={boundOf(high)}
+            low={amountOf(low)}
+            high={amountOf(high)}
             brush={([from, to]) => set(boundsOf(column, from, to), 0)}
           />
         </div>
       )}
       <div class="jf-two">
-        <Bound
-          label={isDay ? "From" : `At least${unit}`}
-          isDay={isDay}
-          hook="filter-lo"
-          value={low}
-          hint={summary?.minimum}
-          set={(text) => set([text, high])}
-        />
-        <Bound
-          label={isDay ? "To" : `At most${unit}`}
-          isDay={isDay}
-          hook="filter-hi"
-          value={high}
-          hint={summary?.maximum}
-          set={(text) => set([low, text])}
-        />
+        {box(isDay ? "From" : `At least${unit}`, "filter-lo", 0, summary?.minimum)}
+        {box(isDay ? "To" : `At most${unit}`, "filter-hi", 1, summary?.maximum)}
       </div>
       {isDay && summary?.short[1] && (
         <Periods last={summary.short[1]} choose={(from) => set([from, ""], 0)} />
@@ -76,54 +77,22 @@ export function RangeBox({ column, filter, put }: RangeBoxProps) {
   );
 }
 
-function boundOf(text: string) {
-  const value = amountOf(text);
-  return Number.isNaN(value) ? undefined : value;
-}
-
-interface BoundProps {
-  label: string;
-  isDay: boolean;
-  hook: string;
-  value: string;
-  hint: string | undefined;
-  set: (text: string) => void;
-}
-
-function Bound({ label, isDay, hook, value, hint, set }: BoundProps) {
-  const onInput = ({ currentTarget }: TargetedEvent<HTMLInputElement>) => set(currentTarget.value);
-  return (
-    <label>
-      {label}
-      <div class="jf-box">
-        <input
-          class="jf-num"
-          type={isDay ? "date" : "text"}
-          inputmode={isDay ? undefined : "decimal"}
-          data-jf={hook}
-          value={value}
-          placeholder={hint}
-          onInput={onInput}
-        />
-      </div>
-    </label>
-  );
-}
-
 /** Usual periods up to the last day. */
 function Periods({ last, choose }: { last: string; choose: (from: string) => void }) {
   const back = (days: number) => {
     const day = new Date(Date.parse(`${last}T00:00:00Z`) - days * DAY);
     return day.toISOString().slice(0, 10);
   };
-  const button = (label: string, from: () => string) => (
-    <Button kind="is-line" label={label} onClick={() => choose(from())} />
-  );
+  const periods = [
+    ["Last 90 days", back(89)],
+    ["This year", `${last.slice(0, 4)}-01-01`],
+    ["Last 12 months", back(364)],
+  ];
   return (
     <div class="jf-quick">
-      {button("Last 90 days", () => back(89))}
-      {button("This year", () => `${last.slice(0, 4)}-01-01`)}
-      {button("Last 12 months", () => back(364))}
+      {periods.map(([label, from]) => (
+        <Button kind="is-line" label={label} onClick={() => choose(from)} />
+      ))}
     </div>
   );
 }

@@ -12,10 +12,13 @@ interface SummaryProps {
 /** What is known of all values of a column, under its name, and of those that are shown. */
 export function Summary({ grid, column }: SummaryProps) {
   const { name, summary } = column;
-  if (!summary) return <div class="jf-sum" data-jf={`summary:${name}`} />;
   return (
-    <div class="jf-sum" data-jf={`summary:${name}`} title={emptyText(summary)}>
-      <Values grid={grid} column={column} summary={summary} />
+    <div
+      class="jf-sum"
+      data-jf={`summary:${name}`}
+      title={summary ? emptyText(summary) : undefined}
+    >
+      {summary && <Values grid={grid} column={column} summary={summary} />}
     </div>
   );
 }
@@ -32,7 +35,13 @@ function Values(props: ValuesProps) {
   const { distinct, histogram, short, top } = summary;
   const [low, high] = short;
   if (top.length) return <Top {...props} />;
-  if (isDate(column) && histogram.length < 2) return low ? <Days low={low} high={high} /> : null;
+  if (low && isDate(column) && histogram.length < 2)
+    return (
+      <>
+        <p>{low} –</p>
+        <p>{high}</p>
+      </>
+    );
   if (histogram.length) return <Bars {...props} />;
   const known = distinct ? `${count(distinct)} distinct` : (emptyText(summary) ?? low);
   return (
@@ -89,15 +98,6 @@ function Top({ grid, column, summary }: ValuesProps) {
         <span>{top[0].text}</span>
         {distinct > 1 && <span class="is-more">+{count(distinct - 1)}</span>}
       </p>
-    </>
-  );
-}
-
-function Days({ low, high }: { low: string; high: string }) {
-  return (
-    <>
-      <p>{low} –</p>
-      <p>{high}</p>
     </>
   );
 }

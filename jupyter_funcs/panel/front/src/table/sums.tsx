@@ -1,6 +1,9 @@
 import { fitting, isNumber } from "./columns";
 import type { GridState } from "./useGrid";
 
+/** How much wider bold digits are. */
+const BOLD = 1.1;
+
 /** The sums of the columns that add up. */
 export function Sums({ grid }: { grid: GridState }) {
   const { columns, layout, pages } = grid;
@@ -20,7 +23,7 @@ export function Sums({ grid }: { grid: GridState }) {
             data-jf={`sum:${columns.nameOf(at)}`}
             title={pages.sums[at]}
           >
-            {pages.sums[at] && fitting(pages.sums[at], width)}
+            {pages.sums[at] && fitting(pages.sums[at], width, BOLD)}
           </div>
         ))}
       </div>

@@ -50,7 +50,9 @@ function widthsOf(shown: number[], widths: Widths, columns: Columns, room: numbe
   return shown.map((at, place) => {
     const column = columns.get(at);
     if (at in widths) return own[place];
-    if (place >= labels || !column) return Math.floor(own[place] + more);
+    // What is cut of a time can't be guessed.
+    if (place >= labels || !column || column.type === "datetime")
+      return Math.floor(own[place] + more);
     const narrow = Math.max(most, isDate(column) ? NARROW_DATE : NARROW);
     return Math.floor(Math.min(narrow, own[place]) + more);
   });
