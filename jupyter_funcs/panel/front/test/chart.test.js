@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chart, manyLines, multiples } from "./charts.js";
-import { settled } from "./clock.js";
+import { pass, settled, until } from "./clock.js";
 import { press, shown } from "./page.js";
 import { ANSWERS, STATES } from "./states.js";
 
@@ -44,6 +44,18 @@ test("the kernel is asked once, and draws a line for each series with its unit",
   assert.match($("chart-note").textContent, /mean of the days of a week/);
   assert.equal($("chart-points").value, "week");
   assert.ok($("chart-points").querySelector("option").disabled);
+  await close();
+});
+
+test("a chart that takes a while is asked for once", async () => {
+  const { $, asked, model, close } = await open({ chart: null });
+  await pass(3000);
+  assert.equal($("waiting").textContent, "Waiting for the kernel…");
+  const [request] = asked();
+  model.event({ re: request.id, ...chart(request) });
+  await until(() => $("plot"));
+  await settled();
+  assert.equal(asked().length, 1);
   await close();
 });
 

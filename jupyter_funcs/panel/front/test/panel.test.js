@@ -283,11 +283,14 @@ test("tabs move with the arrows, and the kernel holds which is shown", async () 
   // One request says which tab it is for, and asks for what that shows; a table is here already.
   $("tab:table").click();
   await soon(() => assert.equal(model.asked.at(-1).tab, "table"));
+  $("tab:json").click();
+  await soon(() => assert.equal(model.asked.at(-1).kind, "json"));
   assert.deepEqual(
     model.asked.filter(({ tab }) => tab).map(({ kind, tab }) => [kind, tab]),
     [
       ["code", "code"],
       ["tab", "table"],
+      ["json", "json"],
     ],
   );
   await close();

@@ -48,10 +48,11 @@ export function useChart(result: P.ResultView, { wish, zoom, of }: Chosen) {
   const { ask, seen, query, live } = usePanel();
   const [shown, setShown] = useState<Shown | null>(null);
   const [trouble, setTrouble] = useState("");
+  const isGone = live === "gone";
   const { steps, of: rows } = sourceOf(seen.steps, query);
   const key = JSON.stringify([result.number, wish, rows.filters, rows.find, rows.hidden, steps]);
   useEffect(() => {
-    if (live === "gone") return undefined;
+    if (isGone) return undefined;
     let current = true;
     const drawn = (range: Zoom) =>
       ask("chart", {
@@ -80,6 +81,6 @@ export function useChart(result: P.ResultView, { wish, zoom, of }: Chosen) {
     return () => {
       current = false;
     };
-  }, [key, zoom?.[0], zoom?.[1], live]);
+  }, [key, zoom?.[0], zoom?.[1], isGone]);
   return { shown, trouble };
 }

@@ -16,9 +16,9 @@ export function useTab(channel: Channel, tell: Tell, hear: (event: P.Event) => v
   const tab: P.Tab = wanted ?? channel.model.get("tab") ?? "table";
   const showTab = (next: P.Tab) => {
     setWanted(next);
-    const { json } = channel.model.get("result")?.result ?? {};
+    const noJson = channel.model.get("result")?.result?.noJson;
     // What the other tabs ask for says which is shown.
-    const asksNothing = next === "table" || (next === "json" && !json?.possible);
+    const asksNothing = next === "table" || (next === "json" && noJson);
     if (asksNothing) void tell(channel.ask("tab", { tab: next }));
   };
   return { tab, showTab };

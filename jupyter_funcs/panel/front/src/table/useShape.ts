@@ -13,6 +13,7 @@ export function useShape(result: P.ResultView) {
   const { steps } = seen;
   const key = keyOf(run, steps);
   const [, setKey] = useState("");
+  const isGone = live === "gone";
   const shape = steps.length ? undefined : { table, pivot: null };
   const known = shape ?? (shaped.current?.[0] === key ? shaped.current[1] : null);
 
@@ -28,14 +29,14 @@ export function useShape(result: P.ResultView) {
       if (!isStale) adopt({ ...unseen(result), note: error.message });
     };
     if (known) take(known);
-    else if (live !== "gone") {
+    else if (!isGone) {
       const request = { run, steps };
       ask("shape", request).then(take, refuse);
     }
     return () => {
       isStale = true;
     };
-  }, [key, live]);
+  }, [key, isGone]);
   return isNew ? null : known && { ...known, key: `${key}${seen.turn}` };
 }
 
