@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -125,7 +125,9 @@ class Times:
     def distinct(self) -> pd.DatetimeIndex | None:
         """The distinct times in order; ``None`` if there are too many."""
         times = pd.DatetimeIndex(self.data.dropna().unique())
-        return times.sort_values() if len(times) <= _MOST_TIMES else None
+        if len(times) > _MOST_TIMES:
+            return None
+        return times.sort_values()
 
     @cached_property
     def base(self) -> str:
@@ -136,12 +138,12 @@ class Times:
         clock = ("day", "hour", "minute", "second")
         exact = (step for step in clock if times.equals(times.floor(STEPS[step].rule)))
         finest = next(exact, "")
-        longer = ("year", "quarter", "month", "week") if finest == "day" else ()
-        for step in longer:
-            periods = times.to_period(STEPS[step].period)
-            count = periods.asi8[-1] - periods.asi8[0] + 1
-            if periods.is_unique and len(times) >= max(3, 0.8 * count):
-                return step
+        if finest == "day":
+            for step in ("year", "quarter", "month", "week"):
+                periods = times.to_period(STEPS[step].period)
+                count = periods.asi8[-1] - periods.asi8[0] + 1
+                if periods.is_unique and len(times) >= max(3, 0.8 * count):
+                    return step
 
         if finest and len(times) < 0.1 * STEPS[finest].periods(self.span):
             return ""
@@ -195,7 +197,7 @@ class Times:
         return parts
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Plan:
     """What to draw; without `x`, the rows in order."""
 
@@ -213,7 +215,7 @@ class Plan:
     counts: bool = False  # counts rows, because no column is a measure
     # Tells whole periods from periods to date; they are never added up.
     to_date: ChartColumn | None = None
-    over: tuple[str, ...] = ()
+    over: Sequence[str] = ()
     most_lines: int = _USUAL_LINES
     most_points: int = POINTS_OF_A_LINE
     split: ChartColumn | None = None  # each of its values has a panel
@@ -233,15 +235,18 @@ class Plan:
     def starts_at_zero(self) -> bool:
         if self.kind == "scatter":
             return False
-        is_amount = self.y.additive and self.show != "index"
-        return self.show == "growth" or self.y.percent or is_amount
+        if self.show == "growth" or self.y.percent:
+            return True
+        return self.y.additive and self.show != "index"
 
     @property
     def how(self) -> str:
         """How the values of several rows become one."""
         if self.counts:
             return "number of rows"
-        return "sum" if self.y.additive else "mean"
+        if self.y.additive:
+            return "sum"
+        return "mean"
 
     @property
     def aggregation(self) -> tuple[str, bool]:
@@ -281,7 +286,9 @@ class Planner:
         self.measures = [
             column for column in self._of(Role.MEASURE) if column.data.notna().any()
         ]
-        name = "Number of rows" if _chosen(self.columns, "Rows") else "Rows"
+        name = "Rows"
+        if _chosen(self.columns, name):
+            name = "Number of rows"
         self._ones = ChartColumn(
             name,
             Role.MEASURE,
@@ -307,17 +314,22 @@ class Planner:
     @cached_property
     def _categories(self) -> list[ChartColumn]:
         """The dimensions; without a measure those of which rows can be counted, because several have one value."""
-        most = math.inf if self.measures else len(self._ones.data) / 2
+        if self.measures:
+            return self._dimensions
+        most = len(self._ones.data) / 2
         return [column for column in self._dimensions if column.distinct <= most]
 
     def _axes(self) -> list[ChartColumn]:
         """Return the columns of periods and times that tell rows apart in different ways."""
         axes: list[ChartColumn] = []
+        follows = self._follows
         for column in [*self._of(Role.PERIOD), *self._of(Role.TIME)][:_MOST_AXES]:
-            follows = self._follows
-            if not any(
-                follows(column, other) and follows(other, column) for other in axes
-            ):
+            same = (
+                other
+                for other in axes
+                if follows(column, other) and follows(other, column)
+            )
+            if not any(same):
                 axes.append(column)
 
         return axes
@@ -338,23 +350,22 @@ class Planner:
         along = self._along(wish)
         kinds = self._kinds(along)
         plan = Plan("", along, y, counts=not self.measures, notes=self._lacking(wish))
-        plan = replace(plan, kind=_possible(plan, wish.kind or kinds[0], kinds))
-        plan.offer(
-            "kind",
-            "Kind of chart",
-            plan.kind,
-            {kind: KINDS[kind].label for kind in kinds},
-        )
+        plan.kind = _possible(plan, wish.kind or kinds[0], kinds)
+        labels = {kind: KINDS[kind].label for kind in kinds}
+        plan.offer("kind", "Kind of chart", plan.kind, labels)
         plan.offer("measure", "Measure", y.name, _names(measures))
-        plan = self._grouped(plan, wish)
+        self._group(plan, wish)
         if plan.is_over_time and along:
-            return self._stepped(plan, along, wish, zoom)
-        return self._against(plan, wish) if plan.kind == "scatter" else plan
+            self._place_in_time(plan, along, wish, zoom)
+        elif plan.kind == "scatter":
+            self._oppose(plan, wish)
+        return plan
 
     def _nothing(self) -> str:
-        if not self.columns or not len(self._ones.data):
-            what = "rows" if self.columns else "columns"
-            return f"The result has no {what}: there is nothing to draw."
+        if not self.columns:
+            return "The result has no columns: there is nothing to draw."
+        if self._ones.data.empty:
+            return "The result has no rows: there is nothing to draw."
         if not self.measures and not self._categories:
             return "There is nothing to draw: no column holds measured values or categories."
         return ""
@@ -381,7 +392,7 @@ class Planner:
             if name not in names
         ]
 
-    def _grouped(self, plan: Plan, wish: ChartWish) -> Plan:
+    def _group(self, plan: Plan, wish: ChartWish) -> None:
         """Choose the columns of colours and panels, and what is left out of each point."""
         x = plan.x
         varying = [
@@ -397,20 +408,21 @@ class Planner:
         if splits:
             plan.offer("split", "Split by", _name(split), {"": "None"} | _names(splits))
 
-        axes = {"bar": colour, "histogram": None}
-        most = _MOST_LINES if wish.all else _USUAL_LINES
+        plan.colour = colour
+        plan.split = split
+        plan.over = [*map(_counted, self._varying_within(varying, (colour, split)))]
+        if to_date not in {colour, split, x}:
+            plan.to_date = to_date
+        if plan.kind == "bar":
+            plan.x = colour
+        else:
+            plan.lines = colour
+        if plan.kind == "histogram":
+            plan.x = None
         if split:
-            most = COLOURS
-        return replace(
-            plan,
-            x=axes.get(plan.kind, x),
-            colour=colour,
-            lines=None if plan.kind == "bar" else colour,
-            split=split,
-            to_date=None if to_date in {colour, split, x} else to_date,
-            over=tuple(map(_counted, self._varying_within(varying, (colour, split)))),
-            most_lines=most,
-        )
+            plan.most_lines = COLOURS
+        elif wish.all:
+            plan.most_lines = _MOST_LINES
 
     def _groups_of_lines(
         self, telling: Collection[ChartColumn | None]
@@ -473,12 +485,11 @@ class Planner:
             if not is_drawn and not _is_flag(column):
                 yield column
 
-    def _against(self, plan: Plan, wish: ChartWish) -> Plan:
+    def _oppose(self, plan: Plan, wish: ChartWish) -> None:
         """Choose the measure that another one is drawn against."""
         others = [measure for measure in self.measures if measure is not plan.y]
-        x = _chosen(others, wish.x) or others[0]
-        plan.offer("x", "Against", x.name, _names(others))
-        return replace(plan, x=x)
+        plan.x = _chosen(others, wish.x) or others[0]
+        plan.offer("x", "Against", plan.x.name, _names(others))
 
     def labels(
         self, column: ChartColumn | None, names: Sequence[str]
@@ -509,50 +520,39 @@ class Planner:
             return time
         return period
 
-    def _stepped(self, plan: Plan, x: ChartColumn, wish: ChartWish, zoom: Zoom) -> Plan:
+    def _place_in_time(
+        self, plan: Plan, x: ChartColumn, wish: ChartWish, zoom: Zoom
+    ) -> None:
         """Choose the period of each point, and how to show its value."""
-        axis = x if x.role is Role.TIME else next(iter(self._times), None)
         lines = _count(plan.colour, plan.most_lines) * _count(plan.split, MOST_PANELS)
-        most = min(POINTS_OF_A_LINE, _MOST_VALUES // lines)
+        plan.most_points = min(POINTS_OF_A_LINE, _MOST_VALUES // lines)
+        axis = next(iter(self._times), None)
+        if x.role is Role.TIME:
+            axis = x
         base = ""
         steps: dict[str, bool] = {}
         if axis:
-            base, steps = self._times_of(axis).steps(lines, most, zoom)
-        plan = replace(plan, most_points=most)
-        plan = self._at_times(plan, x, base, wish, steps)
+            base, steps = self._times_of(axis).steps(lines, plan.most_points, zoom)
+
+        off = [step for step in steps if steps[step]]
+        if x.role is Role.PERIOD:
+            plan.year = _periods_of_a_year(x)
+        else:
+            plan.times = self._times_of(x)
+            plan.base = base
+            _choose_step(plan, wish, [step for step in steps if step not in off])
+
+        ways = _ways(plan)
+        _choose_way(plan, wish, ways)
         labels = {name: _label(period) for name, period in self._periods.items()}
         labels |= {step: step.capitalize() or "Every time" for step in steps}
-        off = [step for step in steps if steps[step]]
         labels |= {step: f"{labels[step]} (zoom in)" for step in off}
-        ways = _ways(plan)
-        plan = _shown(plan, wish, ways)
         if plan.show == "average":
             labels = {"day": "Day"}
         plan.offer("points", "Points", plan.step or f"period:{x.name}", labels, off)
         if len(self._times) > 1:
             plan.offer("x", "Along", _name(axis), _names(self._times))
         _offer_ways(plan, ways)
-        return plan
-
-    def _at_times(
-        self,
-        plan: Plan,
-        x: ChartColumn,
-        base: str,
-        wish: ChartWish,
-        steps: Mapping[str, bool],
-    ) -> Plan:
-        if x.role is Role.PERIOD:
-            return replace(plan, year=_periods_of_a_year(x))
-        times = self._times_of(x)
-        can = [step for step in steps if not steps[step]]
-        step = [*can, "year"][0]
-        if wish.points in can:
-            step = wish.points
-        year = 0
-        if base and times.span > 400:
-            year = STEPS[step].year
-        return replace(plan, times=times, step=step, base=base, year=year)
 
     def calendars_differ(self, x: ChartColumn | None, rows: Any) -> bool:
         """Return whether quarters of the same name differ; `rows` are those drawn."""
@@ -597,25 +597,36 @@ def _possible(plan: Plan, kind: str, kinds: Sequence[str]) -> str:
     return kind
 
 
+def _choose_step(plan: Plan, wish: ChartWish, steps: list[str]) -> None:
+    plan.step = [*steps, "year"][0]
+    if wish.points in steps:
+        plan.step = wish.points
+    if plan.base and plan.times and plan.times.span > 400:
+        plan.year = STEPS[plan.step].year
+
+
+def _choose_way(plan: Plan, wish: ChartWish, ways: Mapping[str, bool]) -> None:
+    show = wish.show
+    if not show and not plan.base:
+        show = "sum"
+    if show and ways.get(show):
+        plan.show = show
+    if plan.show == "average":
+        plan.step = "day"
+
+
 def _offer_ways(plan: Plan, ways: Mapping[str, bool]) -> None:
     shown = dict(_SHOWN)
     if ways["sum"] and plan.base:
         shown["value"] = f"Mean per {plan.base}"
-    plan.offer(
-        "show", "Show as", plan.show, shown, [way for way in shown if not ways[way]]
-    )
-
-
-def _shown(plan: Plan, wish: ChartWish, ways: Mapping[str, bool]) -> Plan:
-    show = wish.show or ("value" if plan.base else "sum")
-    if not ways.get(show):
-        show = "value"
-    step = "day" if show == "average" else plan.step
-    return replace(plan, show=show, step=step)
+    off = [way for way in shown if not ways[way]]
+    plan.offer("show", "Show as", plan.show, shown, off)
 
 
 def _count(column: ChartColumn | None, most: int) -> int:
-    return min(column.distinct, most) if column else 1
+    if not column:
+        return 1
+    return min(column.distinct, most)
 
 
 def _ways(plan: Plan) -> dict[str, bool]:
@@ -635,9 +646,12 @@ def _ways(plan: Plan) -> dict[str, bool]:
 def _periods_of_a_year(x: ChartColumn) -> int:
     """Return the number of named periods in a year; 0 if any is missing."""
     periods = [period_parts(str(name)) or (0, "") for name in x.data.cat.categories]
-    count = {"": 1, "H": 2, "Q": 4}.get("".join({part[:1] for _, part in periods}), 0)
+    letters = {part[:1] for _, part in periods}
+    count = {"": 1, "H": 2, "Q": 4}.get("".join(letters), 0)
     places = [year * count + int(part[1:] or 1) for year, part in periods]
-    return count if len(places) > count and set(np.diff(places)) == {1} else 0
+    if len(places) > count and set(np.diff(places)) == {1}:
+        return count
+    return 0
 
 
 def _follows(column: ChartColumn, other: ChartColumn) -> bool:
@@ -658,7 +672,9 @@ def _chosen(columns: Iterable[ChartColumn], name: str | None) -> ChartColumn | N
 
 
 def _name(column: ChartColumn | None) -> str:
-    return column.name if column else ""
+    if not column:
+        return ""
+    return column.name
 
 
 def _names(columns: Iterable[ChartColumn]) -> dict[str, str]:

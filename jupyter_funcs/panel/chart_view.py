@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,10 +101,13 @@ class Chart:
         plan = self._planner.plan(wish, zoom)
         if isinstance(plan, str):
             return _nothing(plan)
-        drawn = slice(None) if rows is None else np.sort(rows)
+        drawn: Any = slice(None)
+        if rows is not None:
+            drawn = np.sort(rows)
         points = Points(plan, self._planner.ranked, drawn)
-        why = points.make(zoom)
-        return _nothing(why, plan.choices) if why else points
+        if why := points.make(zoom):
+            return _nothing(why, plan.choices)
+        return points
 
 
 class Points:
@@ -117,10 +119,10 @@ class Points:
         """Read the columns of the rows, and count those without a value."""
         self._keeps = plan.keeps
         if plan.to_date and not (plan.to_date.data.iloc[rows] == self._keeps).any():
-            plan = replace(plan, to_date=None)
+            plan.to_date = None
         self.plan = plan
         self.drawn = rows
-        self.notes = list(plan.notes)
+        self.notes = plan.notes
         self.left_out: list[str] = []  # what is said of rows that no point shows
         self.hidden = 0  # lines
         self.is_log = False
@@ -128,7 +130,9 @@ class Points:
         self._ranked = ranked
         self._code: list[str] = []
         data = self._data()
-        self.order = [*ranked(plan.lines)] if plan.lines else [plan.y.name]
+        self.order: Sequence[str] = [plan.y.name]
+        if plan.lines:
+            self.order = ranked(plan.lines)
         self.edges: list[float] = []  # of a histogram
         self.rows = len(data.value)
         self._rest = self._without_gaps(data)
@@ -172,11 +176,15 @@ class Points:
             (self.plan.x, "without"),
             (self.plan.y, "without a value of"),
         ):
-            if column and (missing := int(data.value[column.name].isna().sum())):
-                are = "is" if missing == 1 else "are"
-                rows = f"{plural(missing, 'row')} {without} {column.name}"
-                self.left_out.append(f"{rows} {are} left out.")
-                data = self.do("data", data.dropna(subset=[column.name]))
+            if not column:
+                continue
+            name = column.name
+            missing = int(data.value[name].isna().sum())
+            if missing:
+                rows = plural(missing, "row")
+                are = _are(missing)
+                self.left_out.append(f"{rows} {without} {name} {are} left out.")
+                data = self.do("data", data.dropna(subset=[name]))
 
         return data
 
@@ -201,7 +209,9 @@ class Points:
 
         if kind == "stack" and bool((self.table < 0).any(axis=None)):
             return "Values below 0 can't be stacked."
-        return "No value can be shown this way." if self.table.empty else ""
+        if self.table.empty:
+            return "No value can be shown this way."
+        return ""
 
     def _largest(self, data: Coded) -> Coded:
         """Keep the rows of the panels and lines that are drawn."""
@@ -243,34 +253,37 @@ class Points:
         is_longer = bool(step) and (
             step != plan.base or STEPS[step].seconds > STEPS["day"].seconds
         )
-        by: Any = plan.x.name if plan.x else None
-        if by is None:
+        by: Any
+        if not plan.x:
             data = self.do("data", data.reset_index(drop=True))
             by = data.index // self.rows_of_a_point * self.rows_of_a_point
         elif is_longer:
-            by = data[by].dt.to_period(STEPS[step].period)
+            by = data[plan.x.name].dt.to_period(STEPS[step].period)
+        else:
+            by = plan.x.name
 
+        how = "mean"
+        if sums:
+            how = "sum"
         table = data.pivot_table(
-            plan.y.name,
-            by,
-            **self._columns(),
-            aggfunc="sum" if sums else "mean",
-            observed=True,
+            plan.y.name, by, **self._columns(), aggfunc=how, observed=True
         )
         self.set(self._ordered(table))
         if is_longer:
             self.set(self.coded.to_timestamp())
         elif plan.x and plan.x.role is Role.PERIOD:
-            self.set(
-                self.coded.reindex(list(plan.x.data.cat.categories)).dropna(how="all")
-            )
+            periods = list(plan.x.data.cat.categories)
+            self.set(self.coded.reindex(periods).dropna(how="all"))
 
     def _columns(self) -> Json:
         """Return the columns of the table, as an option of ``pivot_table``."""
-        names = [column.name for column in self.apart.values()]
-        if not names:
-            return {}
-        return {"columns": names if len(names) > 1 else names[0]}
+        match [column.name for column in self.apart.values()]:
+            case []:
+                return {}
+            case [name]:
+                return {"columns": name}
+            case names:
+                return {"columns": names}
 
     def _take(self, data: Coded) -> None:
         """Take each row as a point, of many every so many."""
@@ -280,10 +293,9 @@ class Points:
             self.notes.append(f"One row in every {every:,} is drawn.")
 
         data = self._largest(data)
-        columns = [self.plan.x, self.plan.y, *self.apart.values()]
-        self.set(
-            data[[column.name for column in columns if column]].reset_index(drop=True)
-        )
+        columns = filter(None, [self.plan.x, self.plan.y, *self.apart.values()])
+        names = [column.name for column in columns]
+        self.set(data[names].reset_index(drop=True))
 
     def _count(self, data: Coded) -> None:
         """Count the rows between round numbers."""
@@ -295,9 +307,8 @@ class Points:
         bins = _PANDAS.cut(values, edges, labels=edges[:-1], include_lowest=True)
         bins = self.do("bins", bins)
         if split := self.plan.split:
-            self.set(
-                self._ordered(_PANDAS.crosstab(bins, data[split.name], dropna=False))
-            )
+            table = _PANDAS.crosstab(bins, data[split.name], dropna=False)
+            self.set(self._ordered(table))
         else:
             self.set(bins.value_counts(sort=False).to_frame("Rows"))
 
@@ -314,6 +325,13 @@ class Points:
         if self.plan.kind == "scatter":
             return self.table[[self.plan.y.name]]
         return self.table
+
+    @property
+    def axis(self) -> str:
+        """The axis of the values."""
+        if self.plan.kind == "bar":
+            return "x"
+        return "y"
 
     @property
     def pivoted(self) -> Pivoted | None:
@@ -338,26 +356,32 @@ class Points:
         """Return the panel and the line that a column of the table, or a group of its rows, belongs to."""
         if not self.plan.split:
             return "", key
-        return key if self.plan.lines else (key, self.plan.y.name)
+        if not self.plan.lines:
+            return key, self.plan.y.name
+        panel, line = key
+        return panel, line
 
     def offer_scale(self, wanted: str | None) -> None:
         """Offer a logarithmic axis, and choose it where it is wanted and possible."""
         if self.plan.kind == "stack":
             return
         low = float(np.nanmin(self.measured.to_numpy(float)))
-        self.is_log = wanted == "log" and low > 0
         options = {"linear": "Linear", "log": "Logarithmic"}
+        scale = "linear"
         off = []
         if low <= 0:
             off = ["log"]
             options["log"] += " (needs values above 0)"
-            smallest = with_minus(f"{low:,.4g}")
-            if wanted == "log":
+        if wanted == "log":
+            if low > 0:
+                scale = "log"
+                self.is_log = True
+            else:
+                smallest = with_minus(f"{low:,.4g}")
                 self.notes.append(
                     f"A logarithmic axis needs values above 0; the smallest is {smallest}."
                 )
 
-        scale = "log" if self.is_log else "linear"
         self.plan.offer("scale", "Axis", scale, options, off)
 
     @property
@@ -372,8 +396,12 @@ class Points:
         elif plan.lines and not plan.split and len(self.table.columns) == 1:
             return f"{name} · {self.table.columns[0]}"
 
-        by = plan.colour.name if plan.colour else ""
-        return f"{name} by {by.lower() if by.istitle() else by}" if by else name
+        if not plan.colour or not plan.colour.name:
+            return name
+        by = plan.colour.name
+        if by.istitle():
+            by = by.lower()
+        return f"{name} by {by}"
 
     def do(self, name: str, step: Coded, why: str = "") -> Coded:
         """Assign the result of a step to a variable of the code."""
@@ -419,13 +447,17 @@ class Points:
         plan = self.plan
         step = plan.step
         first, sums = plan.aggregation
-        of = "Each point is" if plan.show in {"value", "sum"} else "Computed from"
+        of = "Computed from"
+        if plan.show in {"value", "sum"}:
+            of = "Each point is"
         if step and first != step:
             periods = self.coded.index.to_period(STEPS[step].period)
             self.set(self.coded.groupby(periods).mean().to_timestamp())
             self.notes.append(f"{of} the mean of the {plan.base}s of a {step}.")
         elif step not in {"", plan.base} and plan.show != "average":
-            how = plan.how if sums else "mean of all rows"
+            how = "mean of all rows"
+            if sums:
+                how = plan.how
             self.notes.append(f"{of} the {how} of {_a(step)}.")
 
     def _keep_whole_periods(self) -> None:
@@ -433,13 +465,13 @@ class Points:
         plan = self.plan
         if not plan.times or plan.show not in {"sum", "index", "growth"}:
             return
-        if parts := plan.times.incomplete(plan.step):
-            self.cut(
-                ~self.table.index.isin([*parts.values()]), f"  # whole {plan.step}s"
-            )
-            are = "are" if len(parts) > 1 else "is"
-            which = listed(parts, "and")
-            self.notes.append(f"The {which} {plan.step} {are} incomplete and left out.")
+        parts = plan.times.incomplete(plan.step)
+        if not parts:
+            return
+        is_whole = ~self.table.index.isin([*parts.values()])
+        self.cut(is_whole, f"  # whole {plan.step}s")
+        which = f"{listed(parts, 'and')} {plan.step} {_are(len(parts))}"
+        self.notes.append(f"The {which} incomplete and left out.")
 
     def _convert(self) -> None:
         plan = self.plan
@@ -460,8 +492,10 @@ class Points:
     def bars(self) -> None:
         plan = self.plan
         count = len(self.table)
-        of = "" if plan.counts else " of all rows"
-        self.notes.append(f"The {plan.how}{of}.")
+        how = plan.how
+        if not plan.counts:
+            how += " of all rows"
+        self.notes.append(f"The {how}.")
         if plan.x and plan.x.role is Role.PERIOD:
             note = f"The last {_MOST_BARS} periods."
             self.set(self.coded.tail(_MOST_BARS))
@@ -486,8 +520,10 @@ class Points:
                     f"Each point is the mean of {self.rows_of_a_point:,} rows."
                 )
         elif plan.over and plan.is_over_time:
-            how = "" if plan.y.additive else ", each row counting the same"
-            notes.append(f"The {plan.how} over {listed(plan.over, 'and')}{how}.")
+            over = listed(plan.over, "and")
+            if not plan.y.additive:
+                over += ", each row counting the same"
+            notes.append(f"The {plan.how} over {over}.")
 
         if plan.to_date:
             name = plan.to_date.name
@@ -496,16 +532,18 @@ class Points:
             else:
                 notes.append(f"Only {name} rows are drawn.")
 
+        columns = filter(None, (plan.y, plan.x))
         notes += self.left_out
-        return notes + [
-            column.note for column in (plan.y, plan.x) if column and column.note
-        ]
+        notes += [column.note for column in columns if column.note]
+        return notes
 
 
 def _chart(points: Points, *, all_lines: bool) -> Json:
     plan = points.plan
     panels = points.shown.get("panels", [""])
-    lines = _dots(points) if plan.kind == "scatter" else _lines(points)
+    lines = _lines(points)
+    if plan.kind == "scatter":
+        lines = _dots(points)
     series = sorted(lines, key=lambda line: panels.index(line["panel"]))
     drawn = {line["name"] for line in series}
     names = [name for name in points.shown.get("lines", [plan.y.name]) if name in drawn]
@@ -535,14 +573,16 @@ def _colours(
     points: Points, names: Sequence[str], *, all_lines: bool
 ) -> dict[str, int]:
     """Return the colours of lines, which they keep under filters; -1 for those that have none."""
-    order = points.order
-    ranks = [*map(order.index, names)]
-    colours = [rank % COLOURS if all_lines else -1 for rank in ranks]
+    ranks = [*map(points.order.index, names)]
     free = iter(sorted({*range(COLOURS)}.difference(ranks[:COLOURS])))
-    colours[:COLOURS] = [
-        rank if rank < COLOURS else next(free) for rank in ranks[:COLOURS]
-    ]
-    return dict(zip(names, colours, strict=True))
+    colours = dict.fromkeys(names, -1)
+    for at, name in enumerate(names):
+        if at < COLOURS <= ranks[at]:
+            colours[name] = next(free)
+        elif at < COLOURS or all_lines:
+            colours[name] = ranks[at] % COLOURS
+
+    return colours
 
 
 def _axis(points: Points) -> Json:
@@ -641,10 +681,9 @@ def _column_format(column: ChartColumn) -> str:
         telling += name[:1]
     if not MONEY.isdisjoint(telling):
         return "money"
-    is_count = column.additive and bool(
-        (column.data.iloc[:10_000].dropna() % 1 == 0).all()
-    )
-    return "count" if is_count else "number"
+    if column.additive and (column.data.iloc[:10_000].dropna() % 1 == 0).all():
+        return "count"
+    return "number"
 
 
 def _unit(plan: Plan, about: str) -> str:
@@ -658,18 +697,28 @@ def _unit(plan: Plan, about: str) -> str:
         return "first point = 100"
     if format_ != "money":
         about = ""
-    currency = _CURRENCY.search(f"{plan.y.name} {about}")
-    unit = currency[0] if currency else ""
+    unit = ""
+    if currency := _CURRENCY.search(f"{plan.y.name} {about}"):
+        unit = currency[0]
     step, sums = plan.aggregation
     if not (step and sums):
         return unit
     unit = f"{unit} {_a(step)}".strip()
-    is_mean = step != plan.step or plan.show == "average"
-    return f"{unit} on average" if is_mean else unit
+    if step != plan.step or plan.show == "average":
+        unit += " on average"
+    return unit
 
 
 def _a(step: str) -> str:
-    return f"an {step}" if step == "hour" else f"a {step}"
+    if step == "hour":
+        return "an hour"
+    return f"a {step}"
+
+
+def _are(count: int) -> str:
+    if count == 1:
+        return "is"
+    return "are"
 
 
 def _program(points: Points, source: Sequence[str]) -> str:
@@ -682,36 +731,39 @@ def _program(points: Points, source: Sequence[str]) -> str:
     lines += ["import pandas as pd", "", *points.code(source)]
     if "$" in f"{points.title}{list(table.columns)}{list(table.index[:_MOST_BARS])}":
         lines.append("plt.rcParams['text.parse_math'] = False  # a dollar sign is one")
-    options = _options(points)
     draw = f"{_filled(points)}{KINDS[plan.kind].draw}"
-    if not plan.split:
-        options = [f"title={points.title!r}", "figsize=(9, 4)", *options]
-        lines.append(f"ax = table{draw}({', '.join(options)})")
-        lines += [f"ax.{line}" for line in _formatters(points)]
-        return "\n".join([*lines, "plt.show()"])
+    if plan.split:
+        high = -(-len(points.shown["panels"]) // 3)
+        part = "table[panel]"
+        if plan.kind == "scatter":
+            part = f"table[table[{literal(plan.split.name)}] == panel]"
+        options = ", ".join(["ax=ax", "title=panel", *_options(points, "part")])
+        lines += [
+            f"figure, axes = plt.subplots({high}, 3, figsize=(9, {3 * high}), sharey=True, squeeze=False)",
+            "for panel, ax in zip(panels, axes.flat):",
+            f"    part = {part}",
+            f"    part{draw}({options})",
+        ]
+        indent = "    "
+    else:
+        title = f"title={points.title!r}"
+        options = ", ".join([title, "figsize=(9, 4)", *_options(points, "table")])
+        lines.append(f"ax = table{draw}({options})")
+        indent = ""
 
-    high = -(-len(points.shown["panels"]) // 3)
-    part = "table[panel]"
-    if plan.kind == "scatter":
-        part = f"table[table[{literal(plan.split.name)}] == panel]"
-    lines += [
-        f"figure, axes = plt.subplots({high}, 3, figsize=(9, {3 * high}), sharey=True, squeeze=False)",
-        "for panel, ax in zip(panels, axes.flat):",
-        f"    part = {part}",
-        f"    part{draw}({', '.join(['ax=ax', 'title=panel', *options])})",
-        *(f"    ax.{line}" for line in _formatters(points)),
-    ]
+    if numbers := _formatter(points):
+        lines.append(f"{indent}ax.{points.axis}axis.set_major_formatter({numbers})")
     return "\n".join([*lines, "plt.show()"])
 
 
-def _options(points: Points) -> list[str]:
+def _options(points: Points, table: str) -> list[str]:
     """Return how a table is drawn, as options of pandas."""
     plan = points.plan
     options = [*_OPTIONS.get(plan.kind, ["xlabel=''", "ylabel=''"])]
     if plan.kind == "scatter" and plan.x:
         options += [f"x={literal(plan.x.name)}", f"y={literal(plan.y.name)}"]
         if plan.lines:
-            of = f"{'part' if plan.split else 'table'}[{literal(plan.lines.name)}]"
+            of = f"{table}[{literal(plan.lines.name)}]"
             options += [f"c=[lines.index(name) for name in {of}]", 'colormap="tab10"']
             options.append("colorbar=False")
     elif not plan.split:
@@ -724,7 +776,7 @@ def _options(points: Points) -> list[str]:
             )
 
     if points.is_log:
-        options.append(f"log{'x' if plan.kind == 'bar' else 'y'}=True")
+        options.append(f"log{points.axis}=True")
     return options
 
 
@@ -734,15 +786,15 @@ def _filled(points: Points) -> str:
     if points.plan.kind not in {"line", "area"}:
         return ""
     holes = table.isna() & table.ffill().notna() & table.bfill().notna()
-    return ".interpolate(limit_area='inside')" if bool(holes.any(axis=None)) else ""
+    if holes.any(axis=None):
+        return ".interpolate(limit_area='inside')"
+    return ""
 
 
-def _formatters(points: Points) -> list[str]:
-    axis = "xaxis" if points.plan.kind == "bar" else "yaxis"
+def _formatter(points: Points) -> str:
+    """Return how an axis writes its numbers; empty if that needs nothing."""
     if _format_of(points.plan) == "percent":
-        return [
-            f"{axis}.set_major_formatter(plt.matplotlib.ticker.PercentFormatter(1))"
-        ]
-
-    is_large = float(points.measured.abs().max().max()) >= 1e4
-    return [f"{axis}.set_major_formatter('{{x:,.15g}}')"] if is_large else []
+        return "plt.matplotlib.ticker.PercentFormatter(1)"
+    if float(points.measured.abs().max().max()) >= 1e4:
+        return "'{x:,.15g}'"
+    return ""
