@@ -358,7 +358,7 @@ def _ordered(columns: Columns, rows: Sequence[str], across: str) -> list[Operati
         if name == across and column.type == "date":
             change = step("dt.strftime", "%Y-%m-%d")
         elif column.of_time:
-            periods = [*column.factorized()[1]]
+            periods = [*column.codes.uniques]
             code = f"pd.CategoricalDtype({literal(periods)}, ordered=True)"
             change = step(
                 "astype", Coded(pd.CategoricalDtype(periods, ordered=True), code)

@@ -392,7 +392,7 @@ class TableView:
         column = self._column(at)
         values = column.data.iloc[rows].dropna()
         count = len(values)
-        distinct = int(np.count_nonzero(column.factorized().counts(rows)))
+        distinct = int(np.count_nonzero(column.codes.counts(rows)))
         facts = _counts(count=count, missing=total - count, distinct=distinct)
         if column.right:
             facts += total_facts([column], rows)
@@ -505,12 +505,12 @@ class TableView:
         """Return the dates beside named periods, if they sort the rows as the periods do, else the column itself."""
         if not column.of_time:
             return column
-        rows = column.factorized().rows
+        rows = column.codes.rows
         # Periods begin with one date and end with another.
         others = map(self._column, reversed(range(self.column_count)))
         dates = (other for other in others if other.kind == "date")
         return next(
-            (date for date in dates if np.array_equal(date.factorized().rows, rows)),
+            (date for date in dates if np.array_equal(date.codes.rows, rows)),
             column,
         )
 
@@ -622,7 +622,7 @@ class TableView:
             if rows is None:
                 rows = slice(None)
             for at in self._to_date:
-                if len(np.unique(self._column(at).factorized().rows[rows])) > 1:
+                if len(np.unique(self._column(at).codes.rows[rows])) > 1:
                     return None
 
             return column.sum(column.data.iloc[rows])

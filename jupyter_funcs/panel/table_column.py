@@ -76,17 +76,17 @@ class Codes(NamedTuple):
     """The sorted distinct values of a column, and the index of each row in them: -1 if it is empty."""
 
     rows: Array
-    values: Any
+    uniques: Any
     of_time: bool = False  # named periods, which are sorted by time and not by text
 
     @property
     def nbytes(self) -> int:
-        return self.rows.nbytes + 8 * len(self.values)
+        return self.rows.nbytes + 8 * len(self.uniques)
 
     def counts(self, rows: Any = slice(None)) -> Array:
         """Return how often each value is among some rows."""
         counted = self.rows[rows]
-        return np.bincount(counted[counted >= 0], minlength=len(self.values))
+        return np.bincount(counted[counted >= 0], minlength=len(self.uniques))
 
 
 class Test(NamedTuple):
@@ -117,25 +117,27 @@ class TableColumn:
     def kind(self) -> str:
         """How values compare: number (also Python's own), date, text, other (by pandas), mixed (as texts)."""
         dtype = self.data.dtype
-        if dtype.kind in "iufM":
-            return "date" if dtype.kind == "M" else "number"
+        if dtype.kind == "M":
+            return "date"
+        if dtype.kind in "iuf":
+            return "number"
         values: Any = self.data
         if isinstance(dtype, pd.CategoricalDtype):
             values = self.data.cat.categories
         inferred = pd.api.types.infer_dtype(values, skipna=True)
         if inferred == "string" or isinstance(dtype, pd.StringDtype):
             return "text"
-        objects = pd.api.types.is_object_dtype(dtype)
-        if dtype.kind == "c" or (objects and inferred not in NUMBERS_OF_PYTHON):
+        is_object = pd.api.types.is_object_dtype(dtype)
+        if dtype.kind == "c" or (is_object and inferred not in NUMBERS_OF_PYTHON):
             return "mixed"
         try:
             self._codes(by_text=False)
-            if objects:
+            if is_object:
                 self.floats()
         except TROUBLE:
             return "mixed"
 
-        return "number" if objects else "other"
+        return "number" if is_object else "other"
 
     @cached_property
     def _format(self) -> ColumnFormat:
@@ -146,7 +148,9 @@ class TableColumn:
         if self.kind == "mixed":
             return "mixed"
         shown = self._format.type
-        return "text" if self.kind == "other" and shown != "bool" else shown
+        if self.kind == "other" and shown != "bool":
+            return "text"
+        return shown
 
     @property
     def right(self) -> bool:
@@ -155,7 +159,7 @@ class TableColumn:
     @property
     def distinct(self) -> int:
         """The number of values that differ."""
-        return len(self.factorized().values)
+        return len(self.codes.uniques)
 
     @property
     def is_time(self) -> bool:
@@ -166,7 +170,7 @@ class TableColumn:
     def names_periods(self) -> bool:
         if self.kind != "text" or not order_of_periods(self.data.dropna().head(1)):
             return False
-        return bool(order_of_periods(self.factorized()[1]))
+        return bool(order_of_periods(self.codes.uniques))
 
     @property
     def is_measure(self) -> bool:
@@ -199,7 +203,9 @@ class TableColumn:
     def copied(self, rows: Any) -> Series:
         """Return some of the values for a spreadsheet: times as they are shown, others as they are."""
         values: Series = self.data.iloc[rows]
-        return values.map(self.cell) if self.kind == "date" else values
+        if self.kind == "date":
+            return values.map(self.cell)
+        return values
 
     @np.errstate(invalid="ignore")  # infinities of both signs
     def sum(self, values: Series) -> str:
@@ -211,8 +217,9 @@ class TableColumn:
             total = values.sum()
             if not abs(total) >= 1_000_000:  # also if it isn't a number
                 return self.cell(total) or ""
-            places = "" if isinstance(total, int | np.integer) else ".0f"
-            return with_minus(f"{total:,{places}}")
+            if not isinstance(total, int | np.integer):
+                return with_minus(f"{total:,.0f}")
+            return with_minus(f"{total:,}")
         except TROUBLE:
             return short_text(plain_text(total))
 
@@ -221,13 +228,15 @@ class TableColumn:
             times = self.data.to_numpy(dtype="datetime64[us]")
             return np.where(np.isnat(times), np.nan, times.view(np.int64))
 
+        numbers = self.data
         # Not `kind`, which calls this.
-        objects = pd.api.types.is_object_dtype(self.data.dtype)
-        numbers = self.data.map(as_float, na_action="ignore") if objects else self.data
+        if pd.api.types.is_object_dtype(numbers.dtype):
+            numbers = numbers.map(as_float, na_action="ignore")
         return numbers.to_numpy(dtype=float, na_value=np.nan)
 
-    def factorized(self) -> Codes:
-        """Return the codes of the values, or of their texts."""
+    @property
+    def codes(self) -> Codes:
+        """The codes of the values, or of their texts."""
         return self._codes(by_text=self.kind == "mixed")
 
     def _codes(self, *, by_text: bool) -> Codes:
@@ -240,31 +249,33 @@ class TableColumn:
                 data = pd.Series(texts, dtype=object)
 
             rows, values = pd.factorize(data, sort=True)
-            order = [] if data.dtype == "category" else order_of_periods(values)
+            order = []
+            if data.dtype != "category":
+                order = order_of_periods(values)
             of_time = order != sorted(order)
             if of_time:
                 rows = np.append(np.argsort(order), -1)[rows]
                 values = values[order]
 
-            return Codes(
-                rows.astype(np.min_scalar_type(-len(values) - 1)), values, of_time
-            )
+            smallest = np.min_scalar_type(-len(values) - 1)
+            return Codes(rows.astype(smallest), values, of_time)
 
         return self._keep(self.at, (self.at, by_text), make)
 
     def ranked(self) -> Iterator[tuple[str, int]]:
         """Yield the distinct values, as texts, with their counts: periods in order of time, others by frequency."""
-        _, values, of_time = self.factorized()
-        counts = self.factorized().counts()
+        codes = self.codes
+        counts = codes.counts()
         places = np.argsort(-counts, kind="stable")
-        if of_time:
+        if codes.of_time:
             places.sort()
-        return ((plain_text(values[place]), int(counts[place])) for place in places)
+        for place in places:
+            yield plain_text(codes.uniques[place]), int(counts[place])
 
     @property
     def of_time(self) -> bool:
         """Whether it has named periods, which are sorted by time."""
-        return self.kind == "text" and self.factorized().of_time
+        return self.kind == "text" and self.codes.of_time
 
     @property
     def sort_code(self) -> str:
@@ -273,7 +284,7 @@ class TableColumn:
             return 'values.map(str, na_action="ignore")'
         if not self.of_time:
             return ""
-        periods = list(self.factorized().values)
+        periods = list(self.codes.uniques)
         return f"pd.Categorical(values, {literal(periods)}, ordered=True)"
 
     def key(self, *, descending: bool) -> Array:
@@ -283,42 +294,53 @@ class TableColumn:
             values = data.to_numpy()
             if not descending:
                 return values
-            return -values if values.dtype.kind == "f" else ~values
+            if values.dtype.kind == "f":
+                return -values
+            return ~values
 
-        rows, values, _ = self.factorized()
+        rows = self.codes.rows
         order = rows
         if descending:
-            order = len(values) - 1 - rows
-        return np.where(rows < 0, len(values), order)
+            order = self.distinct - 1 - rows
+        return np.where(rows < 0, self.distinct, order)
 
     # Filters
 
     def mask(self, test: Test) -> Array:
         """Return which rows pass a test: each distinct value is tested once, unless it is compared."""
         is_compared = test.joined == "&"
-        values = self.data if is_compared else pd.Series(self.factorized().values)
+        values = self.data
+        if not is_compared:
+            values = pd.Series(self.codes.uniques)
         values = applied(values, test.steps)
-        masks = [
-            call(values).fillna(value=False).to_numpy(dtype=bool) for call in test.calls
-        ]
+        passed = (call(values).fillna(value=False) for call in test.calls)
+        masks = [values.to_numpy(dtype=bool) for values in passed]
         if is_compared:
             return np.logical_and.reduce(masks)  # type: ignore[no-any-return]
-        passed = np.logical_or.reduce(masks)
-        return np.append(passed, EMPTY in test.calls)[self.factorized().rows]
+        any_passed = np.logical_or.reduce(masks)
+        return np.append(any_passed, EMPTY in test.calls)[self.codes.rows]
 
     def code(self, test: Test) -> str:
         """Return the code of the mask."""
         tested = printed(self.ref, test.steps)
-        texts = [
-            call.code(tested if call != EMPTY else self.ref) for call in test.calls
-        ]
+        texts = []
+        for call in test.calls:
+            values = tested
+            if call == EMPTY:
+                values = self.ref
+            texts.append(call.code(values))
+
         joined = f" {test.joined} ".join(texts)
-        return joined if len(texts) == 1 else f"({joined})"
+        if len(texts) == 1:
+            return joined
+        return f"({joined})"
 
     @property
     def _as_texts(self) -> tuple[Operation, ...]:
-        objects = () if self.data.dtype == object else (step("astype", object),)
-        return (*objects, step("map", str, na_action="ignore"))
+        texts = step("map", str, na_action="ignore")
+        if self.data.dtype == object:
+            return (texts,)
+        return step("astype", object), texts
 
     def contains(self, text: str) -> Test:
         """Test whether the texts contain a text, ignoring case."""
@@ -329,53 +351,53 @@ class TableColumn:
             )
 
         # Pandas has no text methods for such a column.
-        if not len(self.factorized().values):
+        if not self.distinct:
             return self.one_of(())
-        steps = () if self.kind == "text" else self._as_texts
-        return Test(
-            (step("str.contains", text, case=False, regex=False, na=False),), steps
-        )
+        contains = step("str.contains", text, case=False, regex=False, na=False)
+        if self.kind == "text":
+            return Test((contains,))
+        return Test((contains,), self._as_texts)
 
     def one_of(self, texts: Iterable[str | None]) -> Test:
         """Test whether the values are among these texts; `None` means an empty value."""
         chosen = set(texts)
-        by_value = self.kind in {"number", "text"} or self.type == "bool"
-        steps = () if by_value else self._as_texts
-        values = applied(pd.Series(self.factorized().values), steps)
+        steps: tuple[Operation, ...] = ()
+        if self.kind not in {"number", "text"} and self.type != "bool":
+            steps = self._as_texts
+        values = applied(pd.Series(self.codes.uniques), steps)
         wanted = [value for value in values.tolist() if plain_text(value) in chosen]
-        calls = []
-        if wanted or None not in chosen:
-            calls.append(step("isin", wanted))
-        if None in chosen:
-            calls.append(EMPTY)
-        return Test(tuple(calls), steps)
+        isin = step("isin", wanted)
+        if None not in chosen:
+            return Test((isin,), steps)
+        if wanted:
+            return Test((isin, EMPTY), steps)
+        return Test((EMPTY,), steps)
 
     def within(self, low: str, high: str) -> Test:
         """Test whether the values are between two typed bounds, inclusive."""
-        if self.kind not in {"number", "date"}:
+        if self.kind == "date":
+            read = self._day
+            what = "From is after To"
+        elif self.kind == "number":
+            read = self._number
+            what = "At least is above At most"
+        else:
             raise ArgumentError(
                 f"{quote(self.name)} has no numbers or dates.",
                 "Filter it by text or by values.",
             )
 
-        read = self._day if self.kind == "date" else self._number
-        bounds = [
-            read(text, sign)
-            for text, sign in ((low, ">="), (high, "<="))
-            if text.strip()
-        ]
+        ends = ((low.strip(), ">="), (high.strip(), "<="))
+        bounds = tuple(read(text, sign) for text, sign in ends if text)
         if len(bounds) == 2:
             (least,), (most,) = (bound.args for bound in bounds)
             if least > most or (least == most and bounds[1].name == "<"):
-                what = "At least is above At most"
-                if self.kind == "date":
-                    what = "From is after To"
                 raise ArgumentError(
                     f"{what}: {low.strip()}, {high.strip()}.",
                     "Swap them, or clear one.",
                 )
 
-        return Test(tuple(bounds), joined="&")
+        return Test(bounds, joined="&")
 
     def _number(self, text: str, sign: str) -> Operation:
         if _DECIMAL_COMMA.search(text):
@@ -388,7 +410,9 @@ class TableColumn:
         with suppress(InvalidOperation):
             number = Decimal(re.sub(r"[\s,_%]", "", text).replace("−", "-"))
         if number.is_nan():
-            such = "2.5 %" if self.type == "percent" else "250,000 or -1.5"
+            such = "250,000 or -1.5"
+            if self.type == "percent":
+                such = "2.5 %"
             raise ArgumentError(
                 f"{quote(text)} isn't a number.", f"Enter one such as {such}."
             )
@@ -401,22 +425,21 @@ class TableColumn:
             number = number.scaleb(-2)
         if not number.is_finite() or abs(number.adjusted()) > 40:
             return float(number)
-        most = 2**64 if self.data.dtype.kind == "u" else 2**63
-        if number == number.to_integral_value() and (
-            abs(number) < most or self.data.dtype == object
-        ):
+        is_object = self.data.dtype == object
+        bits = 63
+        if self.data.dtype.kind == "u":
+            bits = 64
+        is_whole = number == number.to_integral_value()
+        if is_whole and (is_object or abs(number) < 2**bits):
             return int(number)
-
-        exact = self.data.dtype == object and any(
-            isinstance(value, Decimal) for value in self.data
-        )
-        return number if exact else float(number)
+        if is_object and any(isinstance(value, Decimal) for value in self.data):
+            return number
+        return float(number)
 
     def _day(self, text: str, sign: str) -> Operation:
-        day = text.strip()
         try:
-            time = pd.Timestamp(day if _DAY.fullmatch(day) else "none")
-            period = pd.Period(day)
+            time = pd.Timestamp(text if _DAY.fullmatch(text) else "none")
+            period = pd.Period(text)
         except ValueError:
             raise ArgumentError(
                 f"{quote(text)} isn't a date.",
@@ -440,7 +463,9 @@ class TableColumn:
         if self.kind == "date":
             if not re.fullmatch(r"(?a)[\d: -]+", text):
                 return None
-            shown = "%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S"
+            shown = "%Y-%m-%d"
+            if self.type != "date":
+                shown += " %H:%M:%S"
             contains = step("str.contains", text, regex=False, na=False)
             return Test((contains,), (step("dt.strftime", shown),))
 
@@ -455,11 +480,11 @@ class TableColumn:
         if self.data.dtype.kind != "f":
             return Test((step("==", self._comparable(number)),), joined="&")
         # Numbers that are shown as this one, however halves are rounded.
-        half = Decimal(5).scaleb(-len(typed[1].partition(".")[2]) - 1)
-        ends = ((">=", number - half), ("<=", number + half))
-        return Test(
-            tuple(step(sign, self._comparable(end)) for sign, end in ends), joined="&"
-        )
+        decimals = len(typed[1].partition(".")[2])
+        half = Decimal(5).scaleb(-decimals - 1)
+        low = step(">=", self._comparable(number - half))
+        high = step("<=", self._comparable(number + half))
+        return Test((low, high), joined="&")
 
     # Summaries
 
@@ -477,7 +502,7 @@ class TableColumn:
         }
         if self._has_range:
             return summary | self._range()
-        values = self.factorized()[1][self._most]
+        values = self.codes.uniques[self._most]
         top = [
             {"text": self.cell(value) or "", "share": share}
             for value, share in zip(values, self.part(), strict=True)
@@ -492,7 +517,7 @@ class TableColumn:
     @cached_property
     def _most(self) -> Array:
         """The places of the most frequent values among all."""
-        return np.argsort(-self.factorized().counts(), kind="stable")[:_BINS]
+        return np.argsort(-self.codes.counts(), kind="stable")[:_BINS]
 
     def _range(self) -> Json:
         present = self.data.dropna()
@@ -513,8 +538,9 @@ class TableColumn:
         number = as_float(value)
         if self.type != "percent":
             return with_minus(short_number(number))
-        sign = "+" if is_growth(self.role) else ""
-        return with_minus(f"{number:{sign},.0%}")
+        if is_growth(self.role):
+            return with_minus(f"{number:+,.0%}")
+        return with_minus(f"{number:,.0%}")
 
     def _bins(self) -> Codes:
         """Return the bar of the histogram that each row is in: -1 if it is in none."""
@@ -537,15 +563,13 @@ class TableColumn:
     def part(self, rows: Any = slice(None)) -> list[float]:
         """Return the heights of the histogram's bars for some rows, or the shares of the most frequent values."""
         if not self._has_range:
-            counts = self.factorized().counts(rows)[self._most]
-            return [round(count / len(self.data), 4) for count in counts.tolist()]
+            shares = self.codes.counts(rows)[self._most] / len(self.data)
+            return [round(share, 4) for share in shares.tolist()]
 
         bins = self._bins()
         heights = bins.counts(rows) / bins.counts().max(initial=1)
-        return [
-            round(max(height, 0.002), 3) if height else 0.0
-            for height in heights.tolist()
-        ]
+        heights[heights > 0] = heights[heights > 0].clip(0.002)
+        return [round(height, 3) for height in heights.tolist()]
 
     def view(self, *, summary: bool) -> Json:
         """Return the column, as wide as its texts."""
@@ -565,7 +589,9 @@ class TableColumn:
         longest = max(
             len(text) + sum(map(str.isupper, text)) / 5 for text in texts if text
         )
-        widest = _WIDEST_TIME if self.kind == "date" else _WIDEST
+        widest = _WIDEST
+        if self.kind == "date":
+            widest = _WIDEST_TIME
         width = round(min(widest, max(_NARROWEST, 18 + _CHARACTER * longest)))
         return {
             "at": self.at,
@@ -581,18 +607,23 @@ def total_facts(columns: Sequence[TableColumn], rows: Any) -> Facts:
     """Return the sum, mean and range of the numbers of columns of one type, computed exactly."""
     present = (column.data.iloc[rows].dropna() for column in columns)
     values = [numbers for numbers in present if len(numbers)]
+    facts: dict[str, Any] = {}
     try:
         exact = sum(map(_exact_sum, values), Fraction())
-        facts: dict[str, Any] = {"mean": float(exact / sum(map(len, values)))}
+        if all(column.adds_up for column in columns):
+            facts["sum"] = float(exact)
+            if exact.denominator == 1:
+                facts["sum"] = int(exact)
+        facts["mean"] = float(exact / sum(map(len, values)))
         facts["min"] = min(map(pd.Series.min, values))
         facts["max"] = max(map(pd.Series.max, values))
     except TROUBLE:  # no values, or infinite ones
         return []
 
-    if all(column.adds_up for column in columns):
-        facts = {"sum": int(exact) if exact.denominator == 1 else float(exact)} | facts
-    [first, *_] = columns
-    brief = first.cell if first.type == "percent" else short_number
+    first = columns[0]
+    brief: Callable[[float], str | None] = short_number
+    if first.type == "percent":
+        brief = first.cell
     return [
         (name, brief(float(fact)) or "", first.cell(fact) or "")
         for name, fact in facts.items()
@@ -614,13 +645,16 @@ def plain_text(value: Any) -> str:
 def _plainer(data: Series) -> Any:
     """Return a simpler type for values of Arrow and whole identifiers; empty if the column needs none."""
     dtype: Any = data.dtype
-    if isinstance(dtype, pd.ArrowDtype) and dtype.kind == "M":
+    if isinstance(dtype, pd.ArrowDtype):
+        if dtype.kind == "m":
+            return ""
+        if dtype.kind != "M":
+            return _OF_ARROW.get(dtype.kind, "object")
         unit = getattr(dtype.pyarrow_dtype, "unit", "s")
-        zone = getattr(dtype.pyarrow_dtype, "tz", None)
-        return f"datetime64[{unit}, {zone}]" if zone else f"datetime64[{unit}]"
+        if zone := getattr(dtype.pyarrow_dtype, "tz", None):
+            unit = f"{unit}, {zone}"
+        return f"datetime64[{unit}]"
 
-    if isinstance(dtype, pd.ArrowDtype) and dtype.kind != "m":
-        return _OF_ARROW.get(dtype.kind, "object")
     if isinstance(dtype, np.dtype) and dtype.kind == "f" and is_identifier(data.name):
         present = data.dropna()
         if (present % 1 == 0).all() and present.abs().max() < 2**53:
