@@ -142,6 +142,7 @@ class FormView:
         form.shows_labels = True
         form.variables = notebook.variables
         self._lock = threading.RLock()  # options arrive on the background loop
+        self._whole = by_name(form.fields)
         # Of a list of objects, the parts of each.
         self._fields = by_name(with_parts(form.fields))
         self._sources = {
@@ -181,7 +182,7 @@ class FormView:
         more = self._more()
         return [
             self._field_view(field, more=name in more)
-            for name, field in by_name(self.form.fields).items()
+            for name, field in self._whole.items()
         ]
 
     def pages(self) -> dict[str, Json]:
@@ -189,27 +190,38 @@ class FormView:
         return {
             name: source.page()
             for name, source in self._sources.items()
-            if _control(source.field, listed=source.is_listed) in {"choice", "several"}
+            if self._control(source.field) in {"choice", "several"}
         }
+
+    def _control(self, field: Field) -> str:
+        if field.fields:
+            return "rows" if field.is_rows else "group"
+        if field.kind is Kind.YES_NO and len(field.options) == 2:
+            return "flag"
+        has_choices = field.options or self._source(field).is_listed
+        if field.kind is Kind.LIST:
+            return "several" if has_choices else "list"
+        if has_choices and field.kind is not Kind.JSON:
+            return "choice"
+        return _CONTROLS.get(field.kind, "text")
 
     def _more(self) -> set[str]:
         """Return the optional fields with a default or of JSON, and those after the first dozen of the rest."""
-        fields = by_name(self.form.fields)
-        optional = {name for name, field in fields.items() if not is_needed(field)}
+        fields = self._whole.values()
+        optional = {field.name for field in fields if not is_needed(field)}
         usual = [
-            name
-            for name, field in fields.items()
-            if name not in optional or not _is_extra(field)
+            field.name for field in fields if is_needed(field) or not _is_extra(field)
         ]
         more = optional.difference(usual[:_MOST_SHOWN])
         # A start and an end stay together.
-        others = fields.keys() - more
+        others = self._whole.keys() - more
         more -= {name for name in more for other in others if _are_a_range(name, other)}
-        return more if 1 < len(more) < len(fields) else set()
+        if 1 < len(more) < len(fields):
+            return more
+        return set()
 
     def _field_view(self, field: Field, *, more: bool) -> Json:
-        has_list = self._sources[field.name].is_listed
-        control = _control(field, listed=has_list)
+        control = self._control(field)
         help_text = _help(field)
         brief = _brief(inert(field.brief), help_text)
         default = field.default
@@ -218,7 +230,7 @@ class FormView:
         flag = None
         if control == "flag":
             flag = sorted(field.options, key=lambda word: word.casefold() not in _YES)
-        is_open = bool(field.options) and not field.is_declared("options")
+        is_described = bool(field.options) and not field.is_declared("options")
         return {
             "name": field.name,
             "label": _label(field),
@@ -231,7 +243,7 @@ class FormView:
             "help": help_text,
             "brief": "" if brief == help_text else brief,
             "knownFrom": _known_from(field),
-            "open": has_list or is_open,
+            "open": is_described or self._source(field).is_listed,
             "flag": flag,
             "minimum": field.minimum,
             "maximum": field.maximum,
@@ -263,17 +275,15 @@ class FormView:
     def _parts(self, more: Iterable[str]) -> dict[str, Field]:
         """Return the fields and the parts of what is set, and some more, by name."""
         shown: dict[str, Field] = {}
-        for name, whole in by_name(self.form.fields).items():
-            parts = parts_in(whole, opened(whole, self.form.values.get(name, UNSET)))
-            shown |= {
-                part.name: part
-                for part, value in parts
-                if part is whole or value is not UNSET
-            }
+        for whole in self._whole.values():
+            value = self.form.held(whole)
+            for part, entry in parts_in(whole, opened(whole, value)):
+                if part is whole or entry is not UNSET:
+                    shown[part.name] = part
 
-        return shown | {
-            name: self.form.field(name) for name in more if name not in shown
-        }
+        for name in more:
+            shown.setdefault(name, self.form.field(name))
+        return shown
 
     def values(self, ran: Args | None = None, named: Args | None = None) -> Json:
         """Return the values, what is wrong, and whether they aren't those that `ran` or a cell named, as `Values`."""
@@ -315,7 +325,9 @@ class FormView:
         wrong = [*self._refused.get(name, ())]
         if is_set or self._pressed:
             wrong += errors.get(name, ())
-        unknown = [] if wrong else self._source(field).unlisted(self._texts(name))
+        unknown = []
+        if not wrong:
+            unknown = self._source(field).unlisted(self._texts(name))
         warned: Sequence[str] = ()
         if self._pressed or name in self._carried:
             warned = warnings.get(name, ())
@@ -333,9 +345,13 @@ class FormView:
         self, field: Field, warned: Sequence[str], unknown: Sequence[str]
     ) -> list[Json]:
         """Return the warnings of the form, or say which values aren't listed."""
-        texts = warned or self._unlisted(field, unknown)
-        warnings = [self._message(field, text) for text in texts]
-        if warned and self.form.is_set(field.name):
+        if not warned:
+            return [
+                self._message(field, text) for text in self._unlisted(field, unknown)
+            ]
+
+        warnings = [self._message(field, text) for text in warned]
+        if self.form.is_set(field.name):
             for message in warnings:
                 message["text"] += " It is sent as given."
 
@@ -359,12 +375,16 @@ class FormView:
         if count := _count_rows(field, opened(field, value)):
             return {"rows": count}
         is_each = isinstance(value, Each)
-        variable = first_of(value) if is_each and len(value) == 1 else value
+        variable = value
+        if is_each and len(value) == 1:
+            variable = first_of(value)
         if not isinstance(variable, Variable):
             return self._entry(field, value, args)
         name = variable.name
         variables = self.form.variables()
-        about = notebook.about(variables[name]) if name in variables else "not defined"
+        about = "not defined"
+        if name in variables:
+            about = notebook.about(variables[name])
         return {"variable": name, "about": about, "each": is_each}
 
     def _entry(self, field: Field, value: Any, args: Args) -> Any:
@@ -373,7 +393,8 @@ class FormView:
         is_typed = isinstance(value, str) and not field.options  # "1." may become "1.5"
         if not (is_each or is_typed or has_variable(value)):
             accepted = part_at(args, field.steps)
-            value = value if accepted is UNSET else accepted
+            if accepted is not UNSET:
+                value = accepted
 
         texts = [self._text(field, item) for item in several(value)[:_MOST_VALUES]]
         if is_each:
@@ -387,16 +408,17 @@ class FormView:
     def _text(self, field: Field, value: Any) -> str:
         """Return a value as a line of text; `_read` takes it back."""
         try:
+            is_json = field.kind is Kind.JSON and not isinstance(value, str | Variable)
             if isinstance(value, bytes):
-                return str(recorded(value))
-            if value is None or (
-                field.kind is Kind.JSON and not isinstance(value, str | Variable)
-            ):
+                text = str(recorded(value))
+            elif value is None or is_json:
                 text = entry_of(field, value)
             elif isinstance(value, list | tuple):
                 text = ", ".join(_quoted(self._text(field, item)) for item in value)
+            elif self.trusted:
+                text = spelled(value)
             else:
-                text = spelled(value) if self.trusted else str(value)
+                text = str(value)
             return replace_surrogates(text)
         except Exception:  # noqa: BLE001  # any object may be set by code, even one that fails when inspected
             return f"<{type(value).__name__}>"
@@ -404,19 +426,25 @@ class FormView:
     def _message(self, field: Field, text: str) -> dict[str, str]:
         """Return an error in the words of a form, and a value that would fix it, as the `Message` of the protocol."""
         source = self._source(field)
-        is_refused = field.name in self._refused
         value = self._named(field, text)
-        is_text = value is self.form[field.name] and not is_refused
         is_order = " is before " in text
-        use = source.nearest(value) if value and not is_order else ""
-        if self.form.held(field) is UNSET and not is_refused:
+        use = ""
+        if value and not is_order:
+            use = source.nearest(value)
+        is_checked = field.name not in self._refused
+        if is_checked and self.form.held(field) is UNSET:
             text = "Required"
-        elif is_text and field.kind is Kind.DATE and not (source.choices or is_order):
+        elif (
+            is_checked
+            and value is self.form[field.name]
+            and field.kind is Kind.DATE
+            and not (source.choices or is_order)
+        ):
             text = "Enter a valid date, such as 2025-11-15."
             if use:
                 text = "Enter a valid date."
 
-        return {"text": text, "use": use, "instead": value if use else ""}
+        return {"text": text, "use": use, "instead": use and value}
 
     def _named(self, field: Field, text: str) -> str:
         """Return a text that was entered, or the first of several values that an error names."""
@@ -425,7 +453,7 @@ class FormView:
             return value
         # Suggestions come after it.
         places = {text.find(quote(item)): item for item in self._texts(field.name)}
-        places.pop(-1, None)
+        places.pop(-1, "")
         return places[min(places)] if places else ""
 
     def _texts(self, name: str) -> list[str]:
@@ -577,10 +605,11 @@ class FormView:
             texts = self._once(field, self._typable(field, value))
             items = [*map(self._typed, texts)]
             # A list that is only described may be one value, and a variable may hold a whole list.
-            is_one = len(items) == 1 and (
-                not field.is_declared() or isinstance(items[0], Variable)
-            )
-            return items[0] if is_one else items
+            if len(items) == 1 and (
+                isinstance(items[0], Variable) or not field.is_declared()
+            ):
+                return items[0]
+            return items
 
         [text] = self._typable(field, [value or ""])
         return self._typed(text)
@@ -596,8 +625,9 @@ class FormView:
 
     def _once(self, field: Field, values: list[str]) -> list[str]:
         """Leave out repeated values, except in a list without options, which may be a list of numbers."""
-        is_typed = _control(field, listed=self._source(field).is_listed) == "list"
-        return values if is_typed else list(dict.fromkeys(values))
+        if self._control(field) == "list":
+            return values
+        return list(dict.fromkeys(values))
 
     def _typable(self, field: Field, texts: list[str]) -> list[str]:
         """Return texts of the page; refuse too many, and characters that can't be typed and no option has."""
@@ -613,15 +643,19 @@ class FormView:
         return texts
 
     def _typed(self, text: str) -> str | Variable:
-        value = entered(text) if self.trusted else Entered(text)
-        if isinstance(value, Variable):
-            name = value.name
-            variables = self.form.variables()
-            if name.startswith("_") or (
-                name in variables and not notebook.usable(name, variables[name])
-            ):
-                hint = "Use a column, a list, a text, a number or a date whose name doesn't start with _."
-                raise ArgumentError(f"{quote(value)} can't be used here.", hint)
+        if not self.trusted:
+            return Entered(text)
+        value = entered(text)
+        if not isinstance(value, Variable):
+            return value
+        name = value.name
+        variables = self.form.variables()
+        is_usable = name not in variables or notebook.usable(name, variables[name])
+        if name.startswith("_") or not is_usable:
+            raise ArgumentError(
+                f"{quote(value)} can't be used here.",
+                "Use a column, a list, a text, a number or a date whose name doesn't start with _.",
+            )
 
         return value
 
@@ -632,7 +666,9 @@ class FormView:
             for quoted, bare in _ITEM.findall(line)
             if bare.strip() or not bare
         ]
-        return items[0] if len(items) == 1 and isinstance(items[0], Variable) else items
+        if len(items) == 1 and isinstance(items[0], Variable):
+            return items[0]
+        return items
 
     # Changes from elsewhere
 
@@ -668,10 +704,14 @@ class FormView:
                     self.form[name] = left
                 else:
                     del self.form[name]
-                them = "it" if len(gone) == 1 else "them"
-                self._removed[name] = [
-                    f"Removed {listed(map(quote, gone), 'and')}: {source.field.source} no longer lists {them}."
-                ]
+                them = "them"
+                if len(gone) == 1:
+                    them = "it"
+                removed = listed(map(quote, gone), "and")
+                note = (
+                    f"Removed {removed}: {source.field.source} no longer lists {them}."
+                )
+                self._removed[name] = [note]
 
         self.on_news()
 
@@ -699,25 +739,14 @@ def _is_extra(field: Field) -> bool:
 
 def _count_rows(field: Field, held: Any) -> int:
     """Return how many rows a list of objects has, or 1 for an object; 0 if its parts can't be shown."""
-    rows = held if field.is_rows else [held]
+    rows = held
+    if not field.is_rows:
+        rows = [held]
     if not (field.fields and isinstance(rows, list)) or len(rows) > _MOST_ROWS:
         return 0
     if all(isinstance(row, dict) for row in rows):
         return len(rows)
     return 0
-
-
-def _control(field: Field, *, listed: bool) -> str:
-    if field.fields:
-        return "rows" if field.is_rows else "group"
-    if field.kind is Kind.YES_NO and len(field.options) == 2:
-        return "flag"
-    has_choices = listed or field.options
-    if field.kind is Kind.LIST:
-        return "several" if has_choices else "list"
-    if has_choices and field.kind is not Kind.JSON:
-        return "choice"
-    return _CONTROLS.get(field.kind, "text")
 
 
 def _are_a_range(name: str, other: str) -> bool:
@@ -740,12 +769,13 @@ def _hint(field: Field, control: str) -> str:
     has_choices = control in {"choice", "several"}
     if not field.required and field.rule and field.name != field.rule.names[0]:
         return "Or choose" if has_choices else "Or this"
-    if has_choices and field.evidence.get("options") is not Evidence.ASSUMED:
-        if field.kind is Kind.SYMBOL:
-            return "Code or name"
-        return "Choose" if is_needed(field) else "Choose (optional)"
-
-    return _example(field, control)
+    if not has_choices or field.evidence.get("options") is Evidence.ASSUMED:
+        return _example(field, control)
+    if field.kind is Kind.SYMBOL:
+        return "Code or name"
+    if is_needed(field):
+        return "Choose"
+    return "Choose (optional)"
 
 
 def _example(field: Field, control: str) -> str:
@@ -784,8 +814,9 @@ def _entries(field: Field) -> dict[str, str]:
 
 def _quoted(text: str) -> str:
     """Return an item of a list in one line, in quotes where it would not be read back otherwise."""
-    is_plain = text and text == text.strip() and not {*text} & {*',"'}
-    return text if is_plain else '"{}"'.format(text.replace('"', '""'))
+    if text and text == text.strip() and not {*text} & {*',"'}:
+        return text
+    return '"{}"'.format(text.replace('"', '""'))
 
 
 def _help(field: Field) -> str:
@@ -801,7 +832,9 @@ def _help(field: Field) -> str:
 
 def _brief(brief: str, whole: str) -> str:
     """Return the first whole sentences of a help text, without what the control shows, unless nothing else is left."""
-    text = brief if brief.endswith((".", "!", "?", ")")) else " ".join(whole.split())
+    text = brief
+    if not brief.endswith((".", "!", "?", ")")):
+        text = " ".join(whole.split())
     ends = [*(sentence.end() for sentence in _SENTENCE_END.finditer(text)), len(text)]
     end = max((end for end in ends if end <= _BRIEF), default=ends[0])
     return clip(text[:end], _LONGEST_BRIEF)
@@ -810,8 +843,9 @@ def _brief(brief: str, whole: str) -> str:
 def _known_from(field: Field) -> str:
     kind = _KNOWN[field.evidence.get("kind", Evidence.ASSUMED)]
     if field.options:
-        is_declared = field.is_declared("options")
-        values = _KNOWN[Evidence.DECLARED if is_declared else Evidence.DESCRIBED]
+        values = _KNOWN[Evidence.DESCRIBED]
+        if field.is_declared("options"):
+            values = _KNOWN[Evidence.DECLARED]
     elif field.source:
         values = f"listed by {inert(field.source)}"
     else:

@@ -35,7 +35,7 @@ from jupyter_funcs.panel.table import Latest, TableView
 from jupyter_funcs.sweeps.job import sweep, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.client.function import RemoteCall
@@ -102,18 +102,19 @@ class HistoryView:
         today = began.date() == dt.datetime.now().astimezone().date()
         labels = self._labels(run.function)
         names = [name for name in varying if name in run.args]
-        told = [
-            (labels.get(name, inert(name)), _text(run.args[name]))
+        differs = [
+            {"name": labels.get(name, inert(name)), "value": _text(run.args[name])}
             for name in names[:_MOST_ARGS]
         ]
-        if run.is_sweep and f"{run.runs:,} values" not in dict(told).values():
-            told.append(("runs", f"{run.runs:,}"))
+        texts = {argument["value"] for argument in differs}
+        if run.is_sweep and f"{run.runs:,} values" not in texts:
+            differs.append({"name": "runs", "value": f"{run.runs:,}"})
         return {
             "number": run.label if run.kernel else run.number or run.kept_id,
             "kept": not run.number,
             "time": f"{began:%H:%M}" if today else f"{began:%Y-%m-%d %H:%M}",
             "function": inert(run.function),
-            "differs": [{"name": name, "value": value} for name, value in told],
+            "differs": differs,
             "rows": run.rows,
             "seconds": round(run.elapsed, 2) if run.status != "running" else None,
             "variable": run.variable,
@@ -162,6 +163,8 @@ class HistoryView:
     ) -> tuple[Json, TableView | None]:
         runs = [*map(self.session.history.get, numbers)]
         before, after = map(self._row, runs)
+        args = self._args(*runs)
+        names = _names(runs, args["args"])
         about: Json = {
             "before": before,
             "after": after,
@@ -171,14 +174,14 @@ class HistoryView:
             "columns": [],
             "rows": [],
             "total": 0,
-            **self._args(*runs),
+            "sides": [*(names or ("Before", "After"))],
+            "neutral": bool(names),
+            "code": _code(runs, names),
+            **args,
         }
-        names = _names(runs, about["args"])
-        about["sides"] = [*(names or ("Before", "After"))]
-        about["neutral"] = bool(names)
-        about["code"] = _code(runs, names, [])
-        if without := " ".join(filter(None, map(_without_result, dict.fromkeys(runs)))):
-            return about | {"said": without}, None
+        without = map(_without_result, dict.fromkeys(runs))
+        if reasons := [*filter(None, without)]:
+            return about | {"said": " ".join(reasons)}, None
         frames = [self._frame(run, again=again) for run in runs]
         about["gone"] = [
             run.label for run, frame in zip(runs, frames, strict=True) if frame is None
@@ -300,15 +303,14 @@ def values_of(run: Run, function: RemoteCall) -> Args:
 
     swept = {}
     if run.is_sweep:
-        swept = {
-            name: Each(tuple(run.args[name])) for name in _swept(run.args, function)
-        }
+        for name in _swept(run.args, function):
+            swept[name] = Each(tuple(run.args[name]))
 
     if run.pairs or prod(map(len, swept.values())) != run.runs:
-        what = (
-            f"Run {run.label} took its values in pairs or from a table; a form cannot."
+        raise ArgumentError(
+            f"Run {run.label} took its values in pairs or from a table; a form cannot.",
+            f"%funcs again {run.label} runs it.",
         )
-        raise ArgumentError(what, f"%funcs again {run.label} runs it.")
 
     return run.args | swept
 
@@ -391,11 +393,16 @@ def _counted(
     return text
 
 
-def _code(runs: list[Run], names: tuple[str, str] | None, left_out: list[Any]) -> str:
-    drop = f".drop(columns={literal(left_out)})" if left_out else ""
-    frames = ", ".join(f"{_frame_code(run)}{drop}" for run in runs)
-    options = f", names={names}" if names else ""
-    return f"import jupyter_funcs as jf\n\njf.diff({frames}{options})"
+def _code(
+    runs: list[Run], names: tuple[str, str] | None, left_out: Sequence[Any] = ()
+) -> str:
+    arguments = [_frame_code(run) for run in runs]
+    if left_out:
+        drop = f".drop(columns={literal(left_out)})"
+        arguments = [f"{frame}{drop}" for frame in arguments]
+    if names:
+        arguments.append(f"names={names}")
+    return f"import jupyter_funcs as jf\n\njf.diff({', '.join(arguments)})"
 
 
 def _frame_code(run: Run) -> str:
