@@ -42,7 +42,8 @@ _MOST_GROUPS = 1000  # categories by which to colour
 _MOST_AXES = 8  # columns of times and periods to compare with each other
 _MOST_CELLS = 5_000_000  # of the table of sums
 _MOST_TIMES = 200_000  # distinct ones; more count as irregular
-_DAY = 86_400_000_000  # microseconds
+DAY = 86_400  # seconds
+_TICKS = 86_400_000_000  # microseconds of a day
 _SHOWN = {
     "value": "Value",
     "sum": "Sum",
@@ -83,14 +84,14 @@ class Step(NamedTuple):
 
     def periods(self, days: float) -> float:
         """Return the number of its periods in so many days."""
-        return days * 86_400 / self.seconds + 1
+        return days * DAY / self.seconds + 1
 
 
 STEPS = {
     "second": Step(1, "s", "s", 0),
     "minute": Step(60, "min", "min", 0),
     "hour": Step(3600, "h", "h", 364 * 24),
-    "day": Step(86_400, "D", "D", 364),  # the same day of the week
+    "day": Step(DAY, "D", "D", 364),  # the same day of the week
     "week": Step(604_800, "W", "W-MON", 52),
     "month": Step(2_629_800, "M", "MS", 12),
     "quarter": Step(7_889_400, "Q", "QS", 4),
@@ -101,16 +102,15 @@ STEPS = {
 def days_of(times: Any) -> list[float]:
     """Return times as days since 1970."""
     days: list[float] = (
-        np.asarray(times, "datetime64[us]").astype(np.int64) / _DAY
+        np.asarray(times, "datetime64[us]").astype(np.int64) / _TICKS
     ).tolist()
     return days
 
 
 def time_of(day: float) -> pd.Timestamp:
     """Return the time so many days after the start of 1970."""
-    return pd.Timestamp(
-        np.datetime64(round(max(-719_000, min(day, 2_900_000)) * _DAY), "us")
-    )
+    day = max(-719_000, min(day, 2_900_000))  # a zoom may ask for more
+    return pd.Timestamp(np.datetime64(round(day * _TICKS), "us"))
 
 
 class Times:
@@ -177,10 +177,9 @@ class Times:
 
     def incomplete(self, step: str) -> dict[str, pd.Timestamp]:
         """Return the starts of the first and last periods, if the times cover only part of them."""
-        is_longer = (
-            step not in {"", self.base} and STEPS[step].seconds >= STEPS["day"].seconds
-        )
-        if self.distinct is None or not is_longer:
+        if self.distinct is None or step in {"", self.base}:
+            return {}
+        if STEPS[step].seconds < DAY:
             return {}
         days: Any = self.distinct.normalize().unique()
         counts = days.to_period(STEPS[step].period).value_counts(sort=False)
@@ -364,8 +363,11 @@ class Planner:
     def _nothing(self) -> str:
         if not self.columns:
             return "The result has no columns: there is nothing to draw."
-        if self._ones.data.empty:
+        rows = len(self._ones.data)
+        if not rows:
             return "The result has no rows: there is nothing to draw."
+        if rows == 1:
+            return "The result is one row: a chart of it would show less than the table does."
         if not self.measures and not self._categories:
             return "There is nothing to draw: no column holds measured values or categories."
         return ""
@@ -502,10 +504,8 @@ class Planner:
         if not label:
             return {}
         pairs = pd.DataFrame({"name": column.data, "label": label.data}).dropna()
-        pairs = pairs[pairs["name"].isin(names)].drop_duplicates("name").astype(str)
-        return dict(
-            zip(pairs["name"].map(inert), pairs["label"].map(inert), strict=True)
-        )
+        pairs = pairs[pairs["name"].isin(names)].drop_duplicates("name")
+        return dict(pairs.astype(str).map(inert).to_numpy().tolist())
 
     def _along(self, wish: ChartWish) -> ChartColumn | None:
         """Return the column for the x axis: the finer of period and time, unless it is finer only for a few rows."""
@@ -632,7 +632,7 @@ def _count(column: ChartColumn | None, most: int) -> int:
 def _ways(plan: Plan) -> dict[str, bool]:
     """Return the ways to show values, and whether these can be shown so."""
     times = plan.times
-    is_fine = plan.base != "" and STEPS[plan.base].seconds <= STEPS["day"].seconds
+    is_fine = plan.base != "" and STEPS[plan.base].seconds <= DAY
     compares = not plan.y.percent and plan.kind != "stack"
     return {
         "value": True,

@@ -15,6 +15,7 @@ from jupyter_funcs.frames.display import MONEY, with_minus
 from jupyter_funcs.frames.roles import FRAME, NO_VALUE, Role, flat, words
 from jupyter_funcs.panel.chart_plan import (
     COLOURS,
+    DAY,
     KINDS,
     MOST_PANELS,
     POINTS_OF_A_LINE,
@@ -55,7 +56,6 @@ class Chart:
 
     def __init__(self, frame: pd.DataFrame, about: str = "") -> None:
         self._about = about
-        self._rows = len(frame)
         self._planner = Planner(flat(frame), about)
 
     def view(
@@ -93,11 +93,6 @@ class Chart:
 
     def points(self, wish: ChartWish, rows: Array | None, zoom: Zoom) -> Points | Json:
         """Return the points of a chart, or a view that says why there are none."""
-        if self._rows == 1 and self._planner.columns:
-            return _nothing(
-                "The result is one row: a chart of it would show less than the table does."
-            )
-
         plan = self._planner.plan(wish, zoom)
         if isinstance(plan, str):
             return _nothing(plan)
@@ -127,12 +122,9 @@ class Points:
         self.hidden = 0  # lines
         self.is_log = False
         self.shown: dict[str, list[str]] = {}  # names of panels and of lines
-        self._ranked = ranked
-        self._code: list[str] = []
+        self.ranked = ranked
+        self._code = ["data = pd.DataFrame({"]
         data = self._data()
-        self.order: Sequence[str] = [plan.y.name]
-        if plan.lines:
-            self.order = ranked(plan.lines)
         self.edges: list[float] = []  # of a histogram
         self.rows = len(data.value)
         self._rest = self._without_gaps(data)
@@ -158,7 +150,7 @@ class Points:
             self._code.append(f"    {literal(column.name)}: {column.made},")
             values[column.name] = column.data
 
-        self._code = ["data = pd.DataFrame({", *self._code, "})"]
+        self._code.append("})")
         values |= {column.name: column.filled for column in self.apart.values()}
         data = Coded(pd.DataFrame(values, copy=False).iloc[self.drawn], "data")
         if plan.to_date:
@@ -221,7 +213,7 @@ class Points:
             names = set(data.value[name].unique())
             if NO_VALUE in names:
                 data = self.do("data", data.fillna({name: NO_VALUE}))
-            ranked = [name for name in self._ranked(column) if name in names]
+            ranked = [name for name in self.ranked(column) if name in names]
             shown = ranked[: most[what]]
             self.shown[what] = shown
             coded = self.do(what, Coded(shown, literal(shown)))
@@ -250,9 +242,7 @@ class Points:
         step, sums = plan.aggregation
         data = self._largest(data)
         # Times up to a day are the starts of their own periods.
-        is_longer = bool(step) and (
-            step != plan.base or STEPS[step].seconds > STEPS["day"].seconds
-        )
+        is_longer = bool(step) and (step != plan.base or STEPS[step].seconds > DAY)
         by: Any
         if not plan.x:
             data = self.do("data", data.reset_index(drop=True))
@@ -573,7 +563,10 @@ def _colours(
     points: Points, names: Sequence[str], *, all_lines: bool
 ) -> dict[str, int]:
     """Return the colours of lines, which they keep under filters; -1 for those that have none."""
-    ranks = [*map(points.order.index, names)]
+    order: Sequence[str] = names
+    if points.plan.lines:
+        order = points.ranked(points.plan.lines)
+    ranks = [*map(order.index, names)]
     free = iter(sorted({*range(COLOURS)}.difference(ranks[:COLOURS])))
     colours = dict.fromkeys(names, -1)
     for at, name in enumerate(names):
@@ -764,8 +757,11 @@ def _options(points: Points, table: str) -> list[str]:
         options += [f"x={literal(plan.x.name)}", f"y={literal(plan.y.name)}"]
         if plan.lines:
             of = f"{table}[{literal(plan.lines.name)}]"
-            options += [f"c=[lines.index(name) for name in {of}]", 'colormap="tab10"']
-            options.append("colorbar=False")
+            options += [
+                f"c=[lines.index(name) for name in {of}]",
+                'colormap="tab10"',
+                "colorbar=False",
+            ]
     elif not plan.split:
         count = len(points.table.columns)
         if count == 1:

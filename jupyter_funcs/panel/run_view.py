@@ -137,15 +137,20 @@ class ResultView:
     @property
     def held_as(self) -> str:
         """The variable that holds the result; empty if the user deleted, reassigned or changed it."""
-        return self.variable if self._is_held and not self.is_changed else ""
+        if self._is_held and not self.is_changed:
+            return self.variable
+        return ""
 
     def view(self) -> Json:
         """Return the result of the `Run` of the protocol, and what is said of it."""
         variable = self.held_as
-        lost = note = ""
+        lost = ""
+        note = self.note
         if not variable and self.variable:
             lost = self.variable
-            note = f"{lost} {_CHANGED if self._is_held else 'no longer holds this result.'}"
+            note = f"{lost} no longer holds this result."
+            if self._is_held:
+                note = f"{lost} {_CHANGED}"
 
         file = self._file
         facts = self.frame.attrs.get("funcs", {})
@@ -155,7 +160,7 @@ class ResultView:
             "summary": self.summary,
             "variable": variable,
             "lost": lost,
-            "note": note or self.note,
+            "note": note,
             "table": self._first,
             "file": file
             and {
@@ -201,7 +206,9 @@ class ResultView:
     ) -> list[Json]:
         """Return the fields of other functions that take the value of a cell."""
         column, text = self.table.made(steps).value(query, row, at)
-        return uses_of(self.function, self.args, column, text) if text else []
+        if not text:
+            return []
+        return uses_of(self.function, self.args, column, text)
 
     @answers()
     def table_code(self, query: TableQuery, steps: Steps = NO_STEPS) -> Json:
@@ -223,9 +230,8 @@ class ResultView:
         source = table.code(query, self.held_as or self.recipe, melted=True)
 
         def drawn() -> Json:
-            return table.chart.view(
-                wish, rows=table.drawn(query), zoom=zoom, source=source
-            )
+            rows = table.drawn(query)
+            return table.chart.view(wish, rows=rows, zoom=zoom, source=source)
 
         self.picture = self._charts.get("", (repr(query), wish, zoom, source), drawn)
         return dict(self.picture)
@@ -263,12 +269,17 @@ class ResultView:
         steps: Steps = NO_STEPS,
     ) -> Json:
         """Save a file beside the notebook, or return it for download; replace a file only if asked to."""
-        of_file = ending == "file" and self._file
-        name = _file_name(name, of_file.ending[1:] if of_file else ending)
+        table = self.table.made(steps)
+        rows = plural(table.rows, "row")
+        if ending == "file" and self._file:
+            rows = self._file.kind
+            name = _file_name(name, self._file.ending[1:])
+        else:
+            name = _file_name(name, ending)
+
         view = {"said": "", "exists": False, "name": name, "data": ""}
         if not (download or replace) and os.path.lexists(name):
             return view | {"said": f"{name} exists already.", "exists": True}
-        table = self.table.made(steps)
         frame = table.frame(filtered or TableQuery())
         if not has_labels(frame):
             frame = frame.reset_index(drop=True)  # row numbers are no labels
@@ -282,12 +293,10 @@ class ResultView:
             )
 
         export.save(frame, path, ending)
-        rows = of_file.kind if of_file else plural(table.rows, "row")
         if len(frame) < table.rows:
             rows = f"{len(frame):,} of {rows}"
-        return view | {
-            "said": f"Saved {name} · {rows} · {size_text(path.stat().st_size)}"
-        }
+        size = size_text(path.stat().st_size)
+        return view | {"said": f"Saved {name} · {rows} · {size}"}
 
 
 def _downloaded(frame: pd.DataFrame, ending: FileFormat) -> str:
@@ -307,24 +316,25 @@ def _shown_as(file: ResultFile) -> str:
         return "image"
     if file.kind.startswith("audio/"):
         return "audio"
-    return "text" if file.is_text else ""
+    if file.is_text:
+        return "text"
+    return ""
 
 
 def _file_name(text: str, ending: str) -> str:
     """Return a checked file name with this ending, for the notebook's own folder."""
     name = text.strip()
-    is_plain = (
-        name.isprintable()
-        and not set(name) & set('/\\:*?"<>|')
-        and not name.startswith(".")
-    )
-    if not name or not is_plain or name.partition(".")[0].rstrip().upper() in _DEVICES:
+    stem = name.partition(".")[0].rstrip()  # empty for a hidden file
+    is_plain = name.isprintable() and set(name).isdisjoint('/\\:*?"<>|')
+    if not stem or not is_plain or stem.upper() in _DEVICES:
         raise ArgumentError(
             f"{quote(name)} is not a file name without a folder.",
             f"Write one such as spend.{ending}.",
         )
 
-    return name if name.lower().endswith(f".{ending}") else f"{name}.{ending}"
+    if name.lower().endswith(f".{ending}"):
+        return name
+    return f"{name}.{ending}"
 
 
 def running_view(job: Job) -> Json:
@@ -386,24 +396,23 @@ def result_of(
     function: RemoteCall, job: Job, frame: pd.DataFrame, variable: str, recipe: str
 ) -> ResultView:
     """Return the view of a run that ended with a frame."""
-    sweep = job if isinstance(job, SweepJob) else None
-    summary = " · ".join(
-        filter(
-            None, [shape_text(frame), f"{job.elapsed:.2f} s", result_cached_text(frame)]
-        )
-    )
-    started = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=job.elapsed)
-    partial = _partial(frame, sweep) if sweep else None
-    # The last note of a sweep repeats how many runs failed.
-    notes = [*map(_shown, job.notes[: -1 if partial else None])]
+    facts = [shape_text(frame), f"{job.elapsed:.2f} s", result_cached_text(frame)]
+    notes = [*map(_shown, job.notes)]
+    sweep = None
+    partial = None
+    if isinstance(job, SweepJob):
+        sweep = job
+        partial = _partial(frame, job)
+    if partial:
+        notes = notes[:-1]  # it repeats how many runs failed
     return ResultView(
         function=function,
         args=job.args,
         frame=frame,
         reply=job.progress.reply,
-        started=started,
+        started=dt.datetime.now(dt.UTC) - dt.timedelta(seconds=job.elapsed),
         variable=variable,
-        summary=summary,
+        summary=" · ".join(filter(None, facts)),
         recipe=recipe,
         partial=partial,
         warnings=notes,
@@ -444,9 +453,11 @@ def error_view(
     details = []
     done = 0
     raised: BaseException | None = error
-    if isinstance(error, FuncsError):
+    if isinstance(error, FunctionError):
         # A function of a Python catalog failed in this process, at a line of its author's.
-        raised = error.__cause__ if isinstance(error, FunctionError) else None
+        raised = error.__cause__
+    elif isinstance(error, FuncsError):
+        raised = None
 
     is_cancelled = isinstance(error, RunCancelledError)
     if job and is_cancelled:
@@ -480,26 +491,25 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     """Return the output for pages without the panel: how to open it, its last result, and its last chart."""
     what = "run this cell to open the panel. Without a kernel, or where the page blocks its script, you see this text."
     style = f"<style>{_NO_WIDGET} {{ display: none }}\n{palette()}</style>"
-    head = f"{style}<p><b>{escaped(name) if name else 'Functions'}</b>: {what}</p>"
+    head = f"{style}<p><b>{escaped(name or 'Functions')}</b>: {what}</p>"
     if not result:
         return f'<div class="jf-still">{head}</div>'
     frame = result.reply_frame
     function = result.function
     session = function.session
-    args = ", ".join(
+    ran = f"<b>{escaped(function.name)}</b>"
+    args = [
         f"{escaped(name)} = {escaped(value_text(value))}"
         for name, value in result.args.items()
-    )
-    lines = [
-        f"<b>{escaped(function.name)}</b>{f' with {args}' if args else ''}",
-        f"{shape_text(frame)}, {result.started:%Y-%m-%d %H:%M} UTC, {escaped(session.service)}",
     ]
+    if args:
+        ran += f" with {', '.join(args)}"
+    facts = f"{shape_text(frame)}, {result.started:%Y-%m-%d %H:%M} UTC, {escaped(session.service)}"
     if function.synthetic:
-        lines[-1] += ", synthetic data"
-    if result.held_as:
-        lines.append(
-            f"The DataFrame was kept as <code>{escaped(result.held_as)}</code>."
-        )
+        facts += ", synthetic data"
+    lines = [ran, facts]
+    if variable := result.held_as:
+        lines.append(f"The DataFrame was kept as <code>{escaped(variable)}</code>.")
 
     line = snippets.line(function, result.args)
     where = session.where
@@ -512,8 +522,9 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
 
     table = f'<div style="overflow-x: auto">{_table_html(frame)}</div>'
     kept = f'<div class="jf-kept"><p>{"<br>".join(lines)}</p>{table}</div>'
-    picture = svg(result.picture) if result.picture else ""
-    return f'<div class="jf-still">{head}{kept}{picture}</div>'
+    if result.picture:
+        kept += svg(result.picture)
+    return f'<div class="jf-still">{head}{kept}</div>'
 
 
 def _table_html(frame: pd.DataFrame) -> str:

@@ -91,9 +91,8 @@ class Visit:
 
     def values(self) -> Json:
         """Return the `Values` of the protocol."""
-        values = self.inputs.values(
-            self.result.args if self.result else None, self.named
-        )
+        ran = self.result.args if self.result else None
+        values = self.inputs.values(ran, self.named)
         if self.result and not values["changed"]:
             values["differs"] |= self._chosen_name != self.output
         if not self.is_listed:
@@ -108,13 +107,16 @@ class Visit:
     @property
     def _chosen_name(self) -> str:
         """The variable of the result if the user named it, else an empty text."""
-        name = self.result.variable if self.result else ""
-        return name if self.keeper.is_named(name) else ""
+        if self.result and self.keeper.is_named(self.result.variable):
+            return self.result.variable
+        return ""
 
     def name_in_cell(self, output: str) -> None:
         """Note that the panel's cell names the form, and perhaps the variable of its result."""
         self.named = self.form.args
-        self.output = output if self.keeper.is_named(output) else ""
+        self.output = ""
+        if self.keeper.is_named(output):
+            self.output = output
 
     # What begins a run
 
@@ -128,11 +130,8 @@ class Visit:
         most = self.function.most_runs
         if confirmed:
             self.asked = form.args
-        if (
-            form.runs > max(most, 1)
-            and not form.errors
-            and not same_args(self.asked, form.args)
-        ):
+        is_large = form.runs > max(most, 1)
+        if is_large and not form.errors and not same_args(self.asked, form.args):
             return asks_text(form.runs, most)
 
         try:
@@ -201,12 +200,10 @@ class Visit:
 
     @answers()
     def code(self) -> Json:
-        variable = self.result.variable if self.result else ""
         where = self.runs.session.where
+        name = (self.result and self.result.variable) or "df"
         return {
-            "blocks": snippets.blocks(
-                self.function, self.form, where, variable or "df"
-            ),
+            "blocks": snippets.blocks(self.function, self.form, where, name),
             "link": snippets.link(self.function, self.form.args),
         }
 
@@ -215,8 +212,10 @@ class Visit:
         result = self.shown_result
         name = name.strip()
         before = result.held_as
+        shown = result.frame
         # A variable that the notebook took back or changed keeps its frame; the new one gets what the panel shows.
-        shown = result.frame if before else as_it_came(result.frame, result.reply_frame)
+        if not before:
+            shown = as_it_came(shown, result.reply_frame)
         question = self.keeper.rename(name, before, shown, result.args, replace=replace)
         if question:
             return {"variable": before, "note": question, "exists": True}
@@ -271,20 +270,20 @@ class PanelRuns:
     @answers()
     def answer(self, values: Answers | None) -> Json:
         """Answer what the source asks during a run, or decline; return the errors of the values."""
-        question = self.current.progress.question if self.current else None
-        if question is None or question.answer.done():
-            return {"errors": {}}
-        form = form_of(question)
-        form.update(
-            {name: Entered(text) for name, text in (values or {}).items() if text}
-        )
-        if values is not None and form.errors:
-            return {
-                "errors": {name: inert(texts[0]) for name, texts in form.errors.items()}
-            }
+        errors: dict[str, str] = {}
+        question = self.current and self.current.progress.question
+        if not question or question.answer.done():
+            return {"errors": errors}
+        if values is None:
+            question.answer.set_result(None)
+            return {"errors": errors}
 
-        question.answer.set_result(None if values is None else form.args)
-        return {"errors": {}}
+        form = form_of(question)
+        form.update({name: Entered(text) for name, text in values.items() if text})
+        errors = {name: inert(texts[0]) for name, texts in form.errors.items()}
+        if not errors:
+            question.answer.set_result(form.args)
+        return {"errors": errors}
 
     @answers()
     def cancel(self) -> None:
@@ -314,14 +313,11 @@ class PanelRuns:
             return
         try:
             frame = run_view.frame_of(job)
-            note = visit.keeper.assign(frame, job.args)
+            keeper = visit.keeper
+            note = keeper.assign(frame, job.args)
+            recipe = self.recipe()
             make = partial(
-                run_view.result_of,
-                visit.function,
-                job,
-                frame,
-                visit.keeper.name,
-                self.recipe(),
+                run_view.result_of, visit.function, job, frame, keeper.name, recipe
             )
             await self.show(visit, make, note)
         except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
@@ -331,9 +327,8 @@ class PanelRuns:
         at_fields = error.errors if isinstance(error, ArgumentError) else {}
         fixes: list[Json] = []
         if job:  # a server may name what isn't a field
-            at_fields = {
-                name: at_fields[name] for name in at_fields if name in visit.form
-            }
+            form = visit.form
+            at_fields = {name: at_fields[name] for name in at_fields if name in form}
             fixes = visit.inputs.refuse(at_fields, str(error))
 
         visit.state = "form"
@@ -366,9 +361,8 @@ class PanelRuns:
     async def keep_still(self, visit: Visit) -> None:
         """Replace the output in the saved notebook."""
         async with self._stills:
-            html = await asyncio.to_thread(
-                run_view.still_html, visit.function.name, visit.result
-            )
+            name = visit.function.name
+            html = await asyncio.to_thread(run_view.still_html, name, visit.result)
             if html != self._kept:
                 self._kept = html
                 notebook.publish_html(html, self.still, again=True)
@@ -421,19 +415,11 @@ class PanelState:
         with self.lock:
             visit = self._visits.get(function.slug)
             if not visit:
-                is_named = form is not None
-                form = form or function.form()
-                for name in list(form.values):  # %funcs panel F Symbol=[a, b]
-                    for part, value in list(parts_in(form.field(name), form[name])):
-                        if value is not UNSET:
-                            form[part.name] = as_several(part, value)
-                keeper = notebook.ResultVariable(
-                    function.slug, self.cell, output, form.args
-                )
-                visit = Visit(function, form, keeper, self.runs)
-                if is_named:
+                visit = self._opened(function, form or function.form(), output)
+                if form is not None:
                     visit.name_in_cell(output)
                 self._visits[function.slug] = visit
+
             self._presets = self.header.presets(visit.function.name)
             if visit is not self.visit or visit.inputs.form is not visit.form:
                 self.close()
@@ -448,6 +434,16 @@ class PanelState:
                 self.visit = visit
 
         return visit
+
+    def _opened(self, function: RemoteCall, form: Form, output: str) -> Visit:
+        for name in list(form.values):  # %funcs panel F Symbol=[a, b]
+            for part, value in list(parts_in(form.field(name), form[name])):
+                if value is not UNSET:
+                    form[part.name] = as_several(part, value)
+
+        slug = function.slug
+        keeper = notebook.ResultVariable(slug, self.cell, output, form.args)
+        return Visit(function, form, keeper, self.runs)
 
     @answers()
     async def refresh(self) -> Json:
@@ -492,9 +488,7 @@ class PanelState:
         function_name = visit.function.name
         values = self.session.presets.get(function_name, name)
         unknown = fill(form, values, keep=True)
-        filled = [
-            form.field(parameter) for parameter in values if parameter not in unknown
-        ]
+        filled = [form.field(parameter) for parameter in values.keys() - unknown]
         stay = [
             inert(field.label)
             for field in form.fields
@@ -506,13 +500,10 @@ class PanelState:
         visit.inputs.preset = (name, form.args)
         notes = []
         if unknown:
-            notes.append(
-                f"Without {listed(map(quote, unknown), 'and')}: {function_name} has no such parameter."
-            )
-
+            names = listed(map(quote, unknown), "and")
+            notes.append(f"Without {names}: {function_name} has no such parameter.")
         if stay:
             notes.append(f"Unchanged: {some(stay)}.")
-
         return {"said": " ".join(notes)}
 
     @answers(refused="Presets can't be saved")
@@ -560,8 +551,8 @@ class PanelState:
         history = self.session.history
         run = history.get(number)
         visit = self._filled(run)
-        age = history.function(run).options.max_age
-        visit.run(visit.function.with_options(max_age=age))
+        options = history.function(run).options
+        visit.run(visit.function.with_options(max_age=options.max_age))
 
     @answers()
     async def open(self, number: RunNumber) -> None:
@@ -614,21 +605,23 @@ class PanelState:
 
     def view(self) -> Json:
         """Return the `View` of the protocol."""
-        visit = self.visit
-        is_named = any(other.named is not None for other in self._visits.values())
-        start = None
-        if not visit:
-            start = self.header.start(self.history.rows(earlier=False)[:3])
-        return {
+        is_named = any(visit.named is not None for visit in self._visits.values())
+        view: Json = {
             "panel": self.runs.still,
             "trusted": self.trusted,
             "public": notebook.is_public(),
             "cell": {"id": self.cell.id, "names": is_named},
-            "function": self.header.card(visit.function) if visit else None,
-            "fields": visit.inputs.fields if visit else [],
-            "presets": self._presets if visit else [],
-            "start": start,
+            "function": None,
+            "fields": [],
+            "presets": self._presets,
+            "start": None,
         }
+        if visit := self.visit:
+            view["function"] = self.header.card(visit.function)
+            view["fields"] = visit.inputs.fields
+        else:
+            view["start"] = self.header.start(self.history.rows(earlier=False)[:3])
+        return view
 
     def run_state(self) -> Json:
         """Return the `Run` of the protocol, of whose result only the number; the page fills in what is left out."""
