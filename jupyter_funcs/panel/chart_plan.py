@@ -533,26 +533,35 @@ class Planner:
         steps: dict[str, bool] = {}
         if axis:
             base, steps = self._times_of(axis).steps(lines, plan.most_points, zoom)
-
-        off = [step for step in steps if steps[step]]
         if x.role is Role.PERIOD:
             plan.year = _periods_of_a_year(x)
         else:
             plan.times = self._times_of(x)
             plan.base = base
-            _choose_step(plan, wish, [step for step in steps if step not in off])
+            _choose_step(plan, wish, steps)
 
         ways = _ways(plan)
         _choose_way(plan, wish, ways)
-        labels = {name: _label(period) for name, period in self._periods.items()}
-        labels |= {step: step.capitalize() or "Every time" for step in steps}
-        labels |= {step: f"{labels[step]} (zoom in)" for step in off}
-        if plan.show == "average":
-            labels = {"day": "Day"}
-        plan.offer("points", "Points", plan.step or f"period:{x.name}", labels, off)
+        self._offer_points(plan, x, steps)
         if len(self._times) > 1:
             plan.offer("x", "Along", _name(axis), _names(self._times))
         _offer_ways(plan, ways)
+
+    def _offer_points(
+        self, plan: Plan, x: ChartColumn, steps: Mapping[str, bool]
+    ) -> None:
+        """Offer the columns of periods and the steps of times, of which those that need a zoom are off."""
+        labels = {name: _label(period) for name, period in self._periods.items()}
+        off = []
+        for step, makes_too_many in steps.items():
+            labels[step] = step.capitalize() or "Every time"
+            if makes_too_many:
+                labels[step] += " (zoom in)"
+                off.append(step)
+
+        if plan.show == "average":
+            labels = {"day": "Day"}
+        plan.offer("points", "Points", plan.step or f"period:{x.name}", labels, off)
 
     def calendars_differ(self, x: ChartColumn | None, rows: Any) -> bool:
         """Return whether quarters of the same name differ; `rows` are those drawn."""
@@ -597,9 +606,10 @@ def _possible(plan: Plan, kind: str, kinds: Sequence[str]) -> str:
     return kind
 
 
-def _choose_step(plan: Plan, wish: ChartWish, steps: list[str]) -> None:
-    plan.step = [*steps, "year"][0]
-    if wish.points in steps:
+def _choose_step(plan: Plan, wish: ChartWish, steps: Mapping[str, bool]) -> None:
+    possible = [step for step in steps if not steps[step]]
+    plan.step = [*possible, "year"][0]
+    if wish.points in possible:
         plan.step = wish.points
     if plan.base and plan.times and plan.times.span > 400:
         plan.year = STEPS[plan.step].year

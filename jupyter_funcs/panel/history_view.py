@@ -421,23 +421,23 @@ def _charts(frames: list[pd.DataFrame], runs: list[Run], compared: Json) -> Json
     rows = np.split(np.arange(sum(map(len, sides))), [len(sides[0])])
     charts: Json = {}
     wish = ChartWish(kind="line", colour="")
-    before, times, values = _drawn_twice(both, wish, rows)
-    if times and any(choice["name"] == "points" for choice in before["choices"]):
-        charts["chart"] = _two_lines(before, times, values, compared)
+    before, points = _drawn_twice(both, wish, rows)
+    if points and any(choice["name"] == "points" for choice in before["choices"]):
+        charts["chart"] = _two_lines(before, points, compared)
         # What one side alone doesn't tell, as that the quarters of companies differ.
         charts["chart"]["notes"] = both.view(wish)["notes"]
 
-    before, places, values = _drawn_twice(both, ChartWish(kind="bar", colour=""), rows)
+    before, bars = _drawn_twice(both, ChartWish(kind="bar", colour=""), rows)
+
     # Bars of what the lines show would say nothing new.
-    if places and not (charts and places == times):
-        old, new = values
-        bars = [[place, old.get(place), new.get(place)] for place in places]
+    if bars and not (charts and [*bars] == [*points]):
+        rows_of_bars = [[place, *values] for place, values in bars.items()]
         charts["totals"] = {
             "title": before["title"],
             "unit": before["unit"],
             "format": before["format"],
             "adds": before["zero"],
-            "rows": bars[:_MOST_TOTALS],
+            "rows": rows_of_bars[:_MOST_TOTALS],
         }
 
     return charts
@@ -445,20 +445,20 @@ def _charts(frames: list[pd.DataFrame], runs: list[Run], compared: Json) -> Json
 
 def _drawn_twice(
     chart: Chart, wish: ChartWish, rows_of_sides: list[Any]
-) -> tuple[Json, list[Any], list[dict[Any, Any]]]:
-    """Return the first side's chart, the places of both and their values by place; none if the charts aren't alike."""
-    views = [chart.view(wish, rows=rows) for rows in rows_of_sides]
-    before, after = views
+) -> tuple[Json, dict[Any, list[Any]]]:
+    """Return the first side's chart, and the values of both by place; none if the charts aren't alike."""
+    before, after = (chart.view(wish, rows=rows) for rows in rows_of_sides)
     is_alike = (before["kind"], before["title"]) == (wish.kind, after["title"])
     if not (is_alike and before["series"] and after["series"]):
-        return before, [], []
-    values = [*map(_by_place, views)]
-    places = [*(values[0] | values[1])]
+        return before, {}
+
+    sides = [_by_place(before), _by_place(after)]
+    places = [*(sides[0] | sides[1])]
     if before["x"]["type"] == "time":
         places.sort()
     elif order := order_of_periods(places):
         places = [places[at] for at in order]
-    return before, places, values
+    return before, {place: [side.get(place) for side in sides] for place in places}
 
 
 def _places_of(axis: Json) -> str:
@@ -471,17 +471,18 @@ def _by_place(view: Json) -> dict[Any, Any]:
     return dict(zip(axis[_places_of(axis)], view["series"][0]["values"], strict=True))
 
 
-def _two_lines(
-    before: Json, places: list[Any], values: list[Any], compared: Json
-) -> Json:
+def _two_lines(before: Json, points: dict[Any, list[Any]], compared: Json) -> Json:
     """Return the first side's chart with the lines of both."""
     axis = before["x"]
-    colours = (0, 1) if compared["neutral"] else (-2, 0)
+    colours = (-2, 0)
+    if compared["neutral"]:
+        colours = (0, 1)
+    values = zip(*points.values(), strict=True)
     lines = zip(compared["sides"], colours, values, strict=True)
     return before | {
-        "x": axis | {"values": [*range(len(places))]} | {_places_of(axis): places},
+        "x": axis | {"values": [*range(len(points))]} | {_places_of(axis): [*points]},
         "series": [
-            {"name": name, "colour": colour, "values": [*map(side.get, places)]}
+            {"name": name, "colour": colour, "values": [*side]}
             for name, colour, side in lines
         ],
         "adds": False,

@@ -242,13 +242,14 @@ def read(content: object) -> tuple[RequestKind, Json]:
         )
 
     try:
-        fields = msgspec.structs.asdict(msgspec.convert(content, kind.request))
+        request = msgspec.convert(content, kind.request)
     except (msgspec.ValidationError, RecursionError) as error:
         what = clip(inert(str(error)), 200).rstrip(".")
         raise ArgumentError(
             f"The panel can't read the request {name}: {what}.", _RELOAD
         ) from None
 
-    return kind, {
-        field: value for field, value in fields.items() if field not in _ENVELOPE
-    }
+    fields = msgspec.structs.asdict(request)
+    for name in _ENVELOPE:
+        del fields[name]
+    return kind, fields

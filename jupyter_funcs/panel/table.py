@@ -527,18 +527,12 @@ class TableView:
             return None
 
         def make() -> Positions:
-            order = self._cache.get(
-                _ROWS, repr(query.sort), lambda: self._order(query.sort)
-            )
-            masks = [*map(self._mask, self._tests(query))]
-            if not masks:
-                return order
-            mask = np.logical_and.reduce(masks)
-            if order is None:
-                rows = np.flatnonzero(mask)
-            else:
-                rows = order[mask[order]]
-            return rows.astype(np.uint32)
+            sort = query.sort
+            rows = self._cache.get(_ROWS, repr(sort), lambda: self._order(sort))
+            for tests in self._tests(query):
+                passed = self._mask(tests)
+                rows = rows[passed[rows]]
+            return rows
 
         return self._cache.get(_ROWS, repr(query), make)
 
@@ -577,9 +571,9 @@ class TableView:
             return np.arange(first, min(end, total)), total
         return rows[first:end], total
 
-    def _order(self, sorts: Sequence[Sort]) -> Positions:
+    def _order(self, sorts: Sequence[Sort]) -> NDArray[np.uint32]:
         if not sorts:
-            return None
+            return np.arange(self.rows, dtype=np.uint32)
         keys = [
             self._column(sort.at).key(descending=sort.descending)
             for sort in reversed(sorts)
