@@ -57,26 +57,27 @@ def svg(view: Json) -> str:
     title = view["title"]
     if view["unit"]:
         title += f" ({view['unit']})"
-    panels = view["panels"]
-    columns = 2 if panels else 1
+    columns = 2 if view["panels"] else 1
     width = _WIDTH // columns
-    bars = view["kind"] == "bar"
-    if bars:
+    high = _HEIGHT // columns
+    draw: Callable[[Json, _Scale, int, int], Iterator[str]] = _lines
+    if view["kind"] == "bar":
         high = _TOP + 22 * min(len(view["x"]["values"]), _MOST_BARS) + 8
-    else:
-        high = _HEIGHT // columns
+        draw = _bars
+    elif view["kind"] == "stack":
+        view = _stacked(view)
 
-    whole = _stacked(view) if view["kind"] == "stack" else view
-    scale = _Scale.of(whole)
+    scale = _Scale.of(view)
     drawn = []
-    for at, panel in enumerate(panels or [""]):
-        part = whole | {
-            "series": [line for line in whole["series"] if line["panel"] == panel]
-        }
-        lines = _bars(part, scale, width) if bars else _lines(part, scale, width, high)
-        name = _text(70, 22, panel) if panel else ""
-        place = f"translate({at % columns * width} {at // columns * high + 8 * bool(panel)})"
-        drawn.append(f'<g transform="{place}">{name}{"".join(lines)}</g>')
+    for at, panel in enumerate(view["panels"] or [""]):
+        series = [line for line in view["series"] if line["panel"] == panel]
+        parts = [*draw(view | {"series": series}, scale, width, high)]
+        left = at % columns * width
+        top = at // columns * high
+        if panel:
+            top += 8
+            parts.insert(0, _text(70, 22, panel))
+        drawn.append(f'<g transform="translate({left} {top})">{"".join(parts)}</g>')
 
     height = high * -(-len(drawn) // columns) + 8
     return (
@@ -89,12 +90,13 @@ def svg(view: Json) -> str:
 
 def _stacked(view: Json) -> Json:
     """Return the lines one above the other, in each panel from zero."""
-    bases: dict[str, Any] = {}
+    tops: dict[str, Any] = {}  # by panel
     series = []
     for line in view["series"]:
-        base = bases.get(line["panel"], np.zeros(len(line["values"])))
-        top = base + np.nan_to_num(np.array(line["values"], float))
-        bases[line["panel"]] = top
+        values = np.nan_to_num(np.array(line["values"], float))
+        base = tops.get(line["panel"], np.zeros(len(values)))
+        top = base + values
+        tops[line["panel"]] = top
         series.append(line | {"values": top.tolist(), "base": base.tolist()})
 
     return view | {"series": series}
@@ -110,29 +112,28 @@ class _Scale(NamedTuple):
 
     @classmethod
     def of(cls, view: Json) -> _Scale:
+        """Return the scale of all lines of a view."""
         lines = view["series"]
         values = [
             value for line in lines for value in line["values"] if value is not None
         ]
         if view["log"]:
-            low, high = (math.log10(value) for value in (min(values), max(values)))
-            powers = range(
-                math.floor(low), max(math.ceil(high), math.floor(low) + 1) + 1
-            )
+            lowest = math.floor(math.log10(min(values)))
+            highest = math.ceil(math.log10(max(values)))
+            powers = range(lowest, max(highest, lowest + 1) + 1)
             marks = [10.0**power for power in powers]
-            return cls(
-                marks,
-                [_number(mark, view["format"]) for mark in marks],
-                math.log10,
-                marks[0],
-            )
+            labels = [_number(mark, view["format"]) for mark in marks]
+            return cls(marks, labels, math.log10, marks[0])
 
-        values += [0.0] if view["zero"] or view["kind"] in _FILLED else []
+        if view["zero"] or view["kind"] in _FILLED:
+            values.append(0.0)
         marks = ticks(min(values), max(values))
         return cls(marks, _labels(marks, view["format"]), float, 0.0)
 
     def share(self, value: float) -> float:
-        low, high = self.turn(self.ticks[0]), self.turn(self.ticks[-1])
+        """Return where a value is: 0 at the low end, 1 at the high one."""
+        low = self.turn(self.ticks[0])
+        high = self.turn(self.ticks[-1])
         return (self.turn(value) - low) / (high - low)
 
 
@@ -144,21 +145,25 @@ def _text(
 
 
 def _number(value: float, written: str) -> str:
+    """Return a number as it is written on an axis."""
     if written == "percent":
         return with_minus(f"{value * 100:.3g}%")
     return short_number(value)
 
 
-def _bars(view: Json, scale: _Scale, width: int) -> Iterator[str]:
+def _bars(view: Json, scale: _Scale, width: int, _: int) -> Iterator[str]:
+    """Draw bars from left to right, each with its name before it and its value after it."""
     values = view["series"][0]["values"][:_MOST_BARS]
+    across = width - 240
     for at, (value, name) in enumerate(zip(values, view["x"]["labels"], strict=False)):
         top = _TOP + 22 * at
         yield _text(152, top + 12, name, "end")
         if value is None:
             continue
+
         low, high = sorted(map(scale.share, (scale.floor, value)))
-        left = 160 + low * (width - 240)
-        wide = (high - low) * (width - 240)
+        left = 160 + low * across
+        wide = (high - low) * across
         yield f'<rect x="{left:.1f}" y="{top}" width="{wide:.1f}" height="16" fill="{_colours()[0]}"/>'
         yield _text(left + wide + 6, top + 12, _number(value, view["format"]))
 
@@ -167,15 +172,17 @@ def _lines(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
     """Draw all kinds but bars: the axes, the lines, and their names."""
     xs = view["x"]["values"]
     lines = view["series"]
-    named = [line for line in lines if line["colour"] >= 0 and len(lines) > 1][
-        :_MOST_NAMES
-    ]
+    named = []
+    if len(lines) > 1:
+        named = [line for line in lines if line["colour"] >= 0][:_MOST_NAMES]
+
     left = max(64.0, 6.5 * max(map(len, scale.labels)) + 12)
     right = width - (_RIGHT if named else 24)
     foot = height - _BOTTOM
     across = (right - left) / ((xs[-1] - xs[0]) or 1)
 
     def place(x: float, y: float) -> str:
+        """Return where a point is, in pixels."""
         return f"{left + (x - xs[0]) * across:.0f} {foot - scale.share(y) * (foot - _TOP):.1f}"
 
     for tick, text in zip(scale.ticks, scale.labels, strict=True):
@@ -186,22 +193,21 @@ def _lines(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
 
     for value, label in _marks(view["x"], (right - left) // 110):
         yield _text(left + (value - xs[0]) * across, height - 6, label, "middle", 16)
+
+    wide = xs[-1] - xs[-2] if len(xs) > 1 else 0
+    draw = _DRAWN[view["kind"]]
     # Grey lines below the others.
     for line in sorted(lines, key=lambda line: line["colour"] >= 0):
         colour = _colour(line)
-        yield _DRAWN[view["kind"]](
-            _points(line, xs, scale.floor),
-            place,
-            colour,
-            xs[-1] - xs[-2] if len(xs) > 1 else 0,
-        )
+        yield draw(_points(line, xs, scale.floor), place, colour, wide)
         if line in named:
             y = _TOP + 16 * named.index(line)
-            sample = f'<path d="M{right + 12} {y}h14" stroke="{colour}" stroke-width="1.75"/>'
-            yield f"{sample}{_text(right + 32, y + 4, line['name'], longest=18)}"
+            yield f'<path d="M{right + 12} {y}h14" stroke="{colour}" stroke-width="1.75"/>'
+            yield _text(right + 32, y + 4, line["name"], longest=18)
 
 
 def _colour(line: Json) -> str:
+    """Return the colour of a line; empty for a grey one."""
     return _colours()[line["colour"] % COLOURS] if line["colour"] >= 0 else ""
 
 
@@ -209,19 +215,17 @@ def _marks(axis: Json, most: float) -> list[tuple[float, str]]:
     """Return places along an axis, with their labels."""
     xs = axis["values"]
     if axis["type"] == "number":
-        inside = [
-            mark for mark in ticks(xs[0], xs[-1]) if xs[0] <= mark <= xs[-1]
-        ] or xs[:1]
-        return [(mark, _number(mark, axis["format"])) for mark in inside]
+        marks = ticks(xs[0], xs[-1])
+        inside = [mark for mark in marks if xs[0] <= mark <= xs[-1]]
+        return [(mark, _number(mark, axis["format"])) for mark in inside or xs[:1]]
 
-    places = range(0, len(xs), -(-len(xs) // max(1, int(most))))
+    every = -(-len(xs) // max(1, int(most)))
+    shown = xs[::every]
+    labels = axis["labels"][::every]
     if axis["type"] == "time":
-        dates = {
-            xs[at]: f"{time_of(xs[at]).round('s'):%Y-%m-%d %H:%M}" for at in places
-        }
-        return [(x, date.removesuffix(" 00:00")) for x, date in dates.items()]
-
-    return [(xs[at], axis["labels"][at]) for at in places]
+        times = [f"{time_of(x).round('s'):%Y-%m-%d %H:%M}" for x in shown]
+        labels = [time.removesuffix(" 00:00") for time in times]
+    return [*zip(shown, labels, strict=True)]
 
 
 def _points(line: Json, xs: Sequence[float], floor: float) -> Vertices:
@@ -233,11 +237,15 @@ def _points(line: Json, xs: Sequence[float], floor: float) -> Vertices:
 
 
 def _line(points: Vertices, place: Place, colour: str, wide: float) -> str:
-    stroke = f'stroke="{colour}" stroke-width="1.75"' if colour else _GREY
+    stroke = _GREY
+    if colour:
+        stroke = f'stroke="{colour}" stroke-width="1.75"'
     path = "L".join(place(x, y) for x, y, _ in points)
+    line = f'<path d="M{path}" fill="none" {stroke}/>'
     # A line of a point or two is hardly seen without them.
-    dots = _dots(points, place, colour, wide) if len(points) < 3 else ""
-    return f'<path d="M{path}" fill="none" {stroke}/>{dots}'
+    if len(points) < 3:
+        line += _dots(points, place, colour, wide)
+    return line
 
 
 def _dots(points: Vertices, place: Place, colour: str, _: float) -> str:
@@ -257,12 +265,13 @@ def _area(points: Vertices, place: Place, colour: str, _: float) -> str:
 
 
 def _bins(points: Vertices, place: Place, colour: str, wide: float) -> str:
-    bins = [
-        "L".join(
-            [place(x, base), place(x, y), place(x + wide, y), place(x + wide, base)]
-        )
-        for x, y, base in points
-    ]
+    """Fill a rectangle for each point, up to the next one."""
+    bins = []
+    for x, y, base in points:
+        end = x + wide
+        corners = (x, base), (x, y), (end, y), (end, base)
+        bins.append("L".join(place(*corner) for corner in corners))
+
     return f'<path d="M{"ZM".join(bins)}Z" fill="{colour}" fill-opacity=".7"/>'
 
 
@@ -278,15 +287,13 @@ _DRAWN: dict[str, Callable[[Vertices, Place, str, float], str]] = {
 def ticks(low: float, high: float, count: int = 5) -> list[float]:
     """Return round numbers from one at or below `low` to one at or above `high`."""
     span = (high - low) or abs(high) or 1.0
-    size = 10 ** math.floor(math.log10(span / count))
-    step = next(
-        size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= span / count
-    )
+    least = span / count
+    size = 10 ** math.floor(math.log10(least))
+    steps = (size * factor for factor in (1, 2, 2.5, 5, 10))
+    step = next(step for step in steps if step >= least)
     first = math.floor(low / step)
-    return [
-        place * step
-        for place in range(first, max(math.ceil(high / step - 1e-9), first + 1) + 1)
-    ]
+    last = max(math.ceil(high / step - 1e-9), first + 1)
+    return [place * step for place in range(first, last + 1)]
 
 
 def _labels(ticks: Sequence[float], written: str) -> list[str]:
@@ -295,6 +302,7 @@ def _labels(ticks: Sequence[float], written: str) -> list[str]:
     step = ticks[1] - ticks[0]
 
     def decimals(size: float) -> int:
+        """Return the decimals of the step, written in a unit of this size."""
         digits = np.format_float_positional(step / size, 6, fractional=False, trim="-")
         return len(digits.partition(".")[2])
 
