@@ -135,6 +135,7 @@ class Times:
         times = self.distinct
         if times is None or len(times) < 2:
             return ""
+
         clock = ("day", "hour", "minute", "second")
         exact = (step for step in clock if times.equals(times.floor(STEPS[step].rule)))
         finest = next(exact, "")
@@ -181,10 +182,12 @@ class Times:
             return {}
         if STEPS[step].seconds < DAY:
             return {}
+
         days: Any = self.distinct.normalize().unique()
         counts = days.to_period(STEPS[step].period).value_counts(sort=False)
         if len(counts) < 3:
             return {}
+
         usual = 0.9 * counts.iloc[1:-1].median()
         gap = pd.Series(days).diff().quantile(0.99)
         first, last = counts.index[[0, -1]]
@@ -252,6 +255,7 @@ class Plan:
         """The step by which rows are aggregated first, and whether they are summed; a mean of these sums may follow."""
         if self.show == "average":
             return "day", self.y.additive
+
         is_irregular = self.times and self.step and not self.base
         of_rows = is_irregular and self.show == "value" and not self.counts
         sums = bool(self.x) and self.y.additive and not of_rows
@@ -344,6 +348,7 @@ class Planner:
         """Return the plan for the user's wish, or a sentence that says why there is nothing to draw."""
         if why := self._nothing():
             return why
+
         measures = self.measures or [self._ones]
         y = _chosen(measures, wish.measure) or measures[0]
         along = self._along(wish)
@@ -363,6 +368,7 @@ class Planner:
     def _nothing(self) -> str:
         if not self.columns:
             return "The result has no columns: there is nothing to draw."
+
         rows = len(self._ones.data)
         if not rows:
             return "The result has no rows: there is nothing to draw."
@@ -499,10 +505,12 @@ class Planner:
         """Return what a column beside this one calls its values: companies beside their symbols."""
         if not column or is_label(column.name):
             return {}
+
         beside = (other for other in self._dimensions if is_label(other.name))
         label = next((other for other in beside if self._follows(other, column)), None)
         if not label:
             return {}
+
         pairs = pd.DataFrame({"name": column.data, "label": label.data}).dropna()
         pairs = pairs[pairs["name"].isin(names)].drop_duplicates("name")
         return dict(pairs.astype(str).map(inert).to_numpy().tolist())
@@ -511,10 +519,12 @@ class Planner:
         """Return the column for the x axis: the finer of period and time, unless it is finer only for a few rows."""
         if period := self._periods.get(wish.points or ""):
             return period
+
         period = next(iter(self._periods.values()), None)
         time = _chosen(self._times, wish.x) or next(iter(self._times), None)
         if not time or not period or wish.points in STEPS or wish.x:
             return time or period
+
         distinct = self._times_of(time).distinct
         if distinct is None or len(distinct) > 2.5 * period.distinct:
             return time
@@ -567,6 +577,7 @@ class Planner:
         """Return whether quarters of the same name differ; `rows` are those drawn."""
         if not x or x.role is not Role.PERIOD:
             return False
+
         periods = x.data
         if self._to_date:
             periods = periods.mask(self._to_date.data == "True")

@@ -54,6 +54,7 @@ def svg(view: Json) -> str:
     """Return a ``ChartView`` as SVG; empty if it has no series."""
     if not view["series"]:
         return ""
+
     title = view["title"]
     if view["unit"]:
         title += f" ({view['unit']})"

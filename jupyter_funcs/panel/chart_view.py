@@ -70,6 +70,7 @@ class Chart:
         points = self.points(wish, rows, zoom)
         if not isinstance(points, Points):
             return points
+
         planner = self._planner
         plan = points.plan
         if planner.calendars_differ(plan.x, points.drawn):
@@ -96,6 +97,7 @@ class Chart:
         plan = self._planner.plan(wish, zoom)
         if isinstance(plan, str):
             return _nothing(plan)
+
         drawn: Any = slice(None)
         if rows is not None:
             drawn = np.sort(rows)
@@ -184,9 +186,11 @@ class Points:
         """Make the table, or return why there is none."""
         if not self.rows:
             return "No row matches the filters of the table."
+
         data = self._rest
         if data.value.empty:
             return "These rows have no values of this measure."
+
         kind = self.plan.kind
         if kind == "histogram":
             self._count(data)
@@ -329,6 +333,7 @@ class Points:
         plan = self.plan
         if plan.kind == "scatter":
             return None
+
         step, sums = plan.aggregation
         label = plan.y.name
         if plan.kind == "histogram":
@@ -355,6 +360,7 @@ class Points:
         """Offer a logarithmic axis, and choose it where it is wanted and possible."""
         if self.plan.kind == "stack":
             return
+
         low = float(np.nanmin(self.measured.to_numpy(float)))
         options = {"linear": "Linear", "log": "Logarithmic"}
         scale = "linear"
@@ -381,6 +387,7 @@ class Points:
         name = plan.y.name
         if plan.kind == "histogram":
             return f"Rows by {name}"
+
         if plan.kind == "scatter" and plan.x:
             name = f"{name} against {plan.x.name}"
         elif plan.lines and not plan.split and len(self.table.columns) == 1:
@@ -388,6 +395,7 @@ class Points:
 
         if not plan.colour or not plan.colour.name:
             return name
+
         by = plan.colour.name
         if by.istitle():
             by = by.lower()
@@ -420,6 +428,7 @@ class Points:
         self._keep_whole_periods()
         if self.table.empty:
             return
+
         self._convert()
         if zoom and plan.times:
             low, high = map(time_of, zoom)
@@ -455,9 +464,11 @@ class Points:
         plan = self.plan
         if not plan.times or plan.show not in {"sum", "index", "growth"}:
             return
+
         parts = plan.times.incomplete(plan.step)
         if not parts:
             return
+
         is_whole = ~self.table.index.isin([*parts.values()])
         self.cut(is_whole, f"  # whole {plan.step}s")
         which = f"{listed(parts, 'and')} {plan.step} {_are(len(parts))}"
@@ -668,6 +679,7 @@ def _column_format(column: ChartColumn) -> str:
     """Return the format of the values of a column."""
     if column.percent:
         return "percent"
+
     name = words(column.name)
     telling = name[-1:]
     if "per" in name:  # spend per card
@@ -688,6 +700,7 @@ def _unit(plan: Plan, about: str) -> str:
         return "%"
     if format_ == "index":
         return "first point = 100"
+
     if format_ != "money":
         about = ""
     unit = ""
@@ -696,6 +709,7 @@ def _unit(plan: Plan, about: str) -> str:
     step, sums = plan.aggregation
     if not (step and sums):
         return unit
+
     unit = f"{unit} {_a(step)}".strip()
     if step != plan.step or plan.show == "average":
         unit += " on average"
@@ -781,6 +795,7 @@ def _filled(points: Points) -> str:
     table = points.table
     if points.plan.kind not in {"line", "area"}:
         return ""
+
     holes = table.isna() & table.ffill().notna() & table.bfill().notna()
     if holes.any(axis=None):
         return ".interpolate(limit_area='inside')"

@@ -154,6 +154,7 @@ class Expression:
         by = [self._column(other.id) for other in rest if isinstance(other, ast.Name)]
         if len(by) < len(rest):
             raise ArgumentError(f"{name} takes columns after its values.", _SUCH)
+
         groups = values
         if by:
             keys = Coded(
@@ -313,6 +314,7 @@ def _hows(measure: str, adding: Sequence[str], parts: Sequence[str]) -> list[str
     """Return the ways to bring the values of a measure together, the best first."""
     if not measure:
         return ["count"]
+
     usual = ["mean", "count", "first", "last"]
     if measure in adding:
         return ["sum", "share", *usual]
@@ -337,6 +339,7 @@ def _parts_of(measure: str, adding: Sequence[str], columns: Columns) -> list[str
     """Return the two measures of which one by the other is this measure, as a sample of the rows tells."""
     if not measure or measure in adding:
         return []
+
     names = [measure, *adding[:_MOST_MEASURES]]
     every = max(1, len(columns[measure].data) // _SAMPLE)
     floats = pd.DataFrame(

@@ -198,6 +198,7 @@ class FormView:
             return "rows" if field.is_rows else "group"
         if field.kind is Kind.YES_NO and len(field.options) == 2:
             return "flag"
+
         has_choices = field.options or self._source(field).is_listed
         if field.kind is Kind.LIST:
             return "several" if has_choices else "list"
@@ -262,6 +263,7 @@ class FormView:
 
         if field.kind is not Kind.JSON:
             return {}
+
         template = template_of(field.schema or {})
         text = ""
         if isinstance(template, dict | list):
@@ -374,12 +376,14 @@ class FormView:
             return None
         if count := _count_rows(field, opened(field, value)):
             return {"rows": count}
+
         is_each = isinstance(value, Each)
         variable = value
         if is_each and len(value) == 1:
             variable = first_of(value)
         if not isinstance(variable, Variable):
             return self._entry(field, value, args)
+
         name = variable.name
         variables = self.form.variables()
         about = "not defined"
@@ -451,6 +455,7 @@ class FormView:
         value = self.form[field.name]
         if isinstance(value, str) and field.name not in self._refused:
             return value
+
         # Suggestions come after it.
         places = {text.find(quote(item)): item for item in self._texts(field.name)}
         places.pop(-1, "")
@@ -618,6 +623,7 @@ class FormView:
         lines = [line for line in self._typable(field, texts) if line]
         if field.kind is Kind.LIST:
             return Each(tuple(self._items(line) for line in lines if line.strip()))
+
         # The same company may be typed and chosen.
         choices = self._source(field).choices
         once = dict.fromkeys(choices.begun(line) or line for line in lines)
@@ -645,9 +651,11 @@ class FormView:
     def _typed(self, text: str) -> str | Variable:
         if not self.trusted:
             return Entered(text)
+
         value = entered(text)
         if not isinstance(value, Variable):
             return value
+
         name = value.name
         variables = self.form.variables()
         is_usable = name not in variables or notebook.usable(name, variables[name])
@@ -766,6 +774,7 @@ def _is_short(field: Field, control: str) -> bool:
 def _hint(field: Field, control: str) -> str:
     if field.default is not None and not field.required:
         return f"{clip(inert(field.default), 40)} (default)"
+
     has_choices = control in {"choice", "several"}
     if not field.required and field.rule and field.name != field.rule.names[0]:
         return "Or choose" if has_choices else "Or this"
@@ -794,6 +803,7 @@ def _example(field: Field, control: str) -> str:
 def _json_hint(field: Field) -> str:
     if entries := _entries(field):
         return f"Text, or {next(iter(entries.values()))}"
+
     kind = (field.schema or {}).get("type")
     if isinstance(kind, list):
         return "5, [1, 2] or { … }"

@@ -235,6 +235,7 @@ def example_text(function: RemoteCall) -> str:
     """Describe the example of a function, as far as its values are listed; empty if it has none."""
     if function.function.changes_data:
         return ""
+
     values: Args = {}
     texts = dict[str, str]()
     by = ""
@@ -296,6 +297,7 @@ def _taken(
         return 2, text[:10] if kind is Kind.DATE else ""
     if kind in _NO_USES:
         return 0, ""
+
     if field.options:
         choices = Choices.of(field.options)
     else:
@@ -308,6 +310,7 @@ def _taken(
 
     if folded(column.name) in {folded(field.name), folded(field.label)}:
         return 1, spelled(text)
+
     # A ticker is a symbol, whatever the column and the field are called.
     means = kind_of_name(column.name.replace(" ", "_"))
     is_meant = means in _MEANT & {kind, kind_of_name(field.name)}
@@ -332,10 +335,12 @@ def listed_again(function: RemoteCall) -> RemoteCall | None:
     )
     if not listed:
         return None
+
     slug = catalog.slug(listed)
     contents = Contents()
     if contents.of(listed) == contents.of(function.function) and slug == function.slug:
         return function
+
     now = function.session[slug].with_options()
     now.options = function.options
     return now

@@ -154,6 +154,7 @@ class HistoryView:
 
         if not table:
             return about
+
         columns = list(range(len(about["columns"])))
         page = table.page(TableQuery(), first, first + _PAGE, columns)
         return about | {"rows": page["rows"], "total": page["total"]}
@@ -182,12 +183,14 @@ class HistoryView:
         without = map(_without_result, dict.fromkeys(runs))
         if reasons := [*filter(None, without)]:
             return about | {"said": " ".join(reasons)}, None
+
         frames = [self._frame(run, again=again) for run in runs]
         about["gone"] = [
             run.label for run, frame in zip(runs, frames, strict=True) if frame is None
         ]
         if trouble := _trouble(runs, frames, about["gone"]):
             return about | {"said": trouble}, None
+
         if names:
             left_out = apart(*frames)
             frames = [frame.drop(columns=left_out) for frame in frames]
@@ -211,6 +214,7 @@ class HistoryView:
         """Return the result of a run; if asked to, repeat a run that is no longer in memory."""
         if run.frame is not None or not again:
             return run.frame
+
         # Without a progress bar or a question: the user asked for all its runs.
         function = self.session.history.function(run).with_options(
             progress=False, to=None, most_runs=max(run.runs, 1)

@@ -134,6 +134,7 @@ def _found(
     """Search a value in order. What can't contain the text isn't parsed: its bytes are searched first."""
     if time.monotonic() > until or not _may_hold(text, came):
         return
+
     value, came = _opened(came)
     if not isinstance(value, dict | list):
         if text in (value if isinstance(value, str) else _start(came)).casefold():

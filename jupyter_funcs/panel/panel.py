@@ -198,6 +198,7 @@ class Panel(anywidget.AnyWidget):
         # ipywidgets calls this again when the object is deleted, and when Python exits.
         if self.comm is None or sys.is_finalizing():
             return
+
         with self._state.lock:  # finish publishing first
             self._is_open = False
         _open.pop(self, None)

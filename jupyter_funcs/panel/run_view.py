@@ -195,6 +195,7 @@ class ResultView:
         """Return a text, or the bytes of a file in base64."""
         if not self._file:
             return ""
+
         content = self._file.content
         if _shown_as(self._file) == "text":
             return content[:_MOST_SHOWN].decode(errors="ignore")
@@ -280,11 +281,13 @@ class ResultView:
         view = {"said": "", "exists": False, "name": name, "data": ""}
         if not (download or replace) and os.path.lexists(name):
             return view | {"said": f"{name} exists already.", "exists": True}
+
         frame = table.frame(filtered or TableQuery())
         if not has_labels(frame):
             frame = frame.reset_index(drop=True)  # row numbers are no labels
         if download:
             return view | {"data": _downloaded(frame, ending)}
+
         path = Path(name).absolute()
         # A link may point outside the folder.
         if os.path.islink(path):  # noqa: PTH114  # is_symlink raises for a name that is too long
@@ -386,6 +389,7 @@ def frame_of(job: Job) -> pd.DataFrame:
     """Return the result of a run that has ended, or raise its error."""
     if error := job.error:
         raise error
+
     frame = job.future.result()
     if isinstance(job, SweepJob) and frame.attrs["errors"] and not job.progress.done:
         raise FuncsError("Every run has failed.", frame.attrs["errors"][0]["error"])
@@ -429,6 +433,7 @@ def _partial(frame: pd.DataFrame, sweep: SweepJob) -> Json | None:
     errors = frame.attrs["errors"]
     if not errors:
         return None
+
     rows = []
     for failure in errors[:_MOST_FAILED]:
         args = failure["args"]
@@ -494,6 +499,7 @@ def still_html(name: str = "", result: ResultView | None = None) -> str:
     head = f"{style}<p><b>{escaped(name or 'Functions')}</b>: {what}</p>"
     if not result:
         return f'<div class="jf-still">{head}</div>'
+
     frame = result.reply_frame
     function = result.function
     session = function.session

@@ -125,6 +125,7 @@ class Visit:
         """Run the form with these values; return what to ask the user first, if anything."""
         if self.runs.current:  # a second press, sent before the page knew of the first
             return ""
+
         self.inputs.take(values, seq)
         form = self.form
         most = self.function.most_runs
@@ -163,6 +164,7 @@ class Visit:
         """Start one run, or one per combination if fields have several values."""
         if not self.form.swept:
             return function.start(args, keep_reply=True, can_ask=True)
+
         # A panel shows a DataFrame of every combination, whatever the function's own options say.
         function = function.with_options(pairs=False, to=None)
         if same_args(self.asked, args):
@@ -219,6 +221,7 @@ class Visit:
         question = self.keeper.rename(name, before, shown, result.args, replace=replace)
         if question:
             return {"variable": before, "note": question, "exists": True}
+
         note = ""
         if before and before not in notebook.variables():
             note = f"{before} is now {name}."
@@ -513,6 +516,7 @@ class PanelState:
         name = name.strip()
         if name in presets.names(function) and not replace:
             return {"said": f"{quote(name, 40)} exists already.", "exists": True}
+
         presets.save(function, name, form_values(self.chosen.form))
         self._presets = self.header.presets(function)
         return {"said": f"Saved as {quote(name, 40)}.", "exists": False}

@@ -152,6 +152,7 @@ class TableView:
         """Return the table that some steps make of this one."""
         if not steps:
             return self
+
         first, *others = steps
         table = self._made.get("", repr(first), partial(self._make, first))
         return table.made(others)
@@ -168,6 +169,7 @@ class TableView:
         points = self.chart.points(step.wish, self.drawn(step.of), step.zoom)
         if not isinstance(points, Points):
             raise ArgumentError(points["why"], "Choose another chart.")
+
         steps = flattening(points.table)
 
         def source(variable: str) -> Code:
@@ -476,6 +478,7 @@ class TableView:
 
         if not self.rows:
             return lines, name
+
         test = " & ".join(map(_code, self._tests(query))).replace(FRAME, name)
         if len(test) > 80:
             lines.append(f"rows = {test}")
@@ -488,6 +491,7 @@ class TableView:
         """Return the call that sorts the rows as the table does; empty if nothing does."""
         if not sorts:
             return ""
+
         columns = [self._sorting(self._column(sort.at)) for sort in sorts]
         key = "values"
         for column in reversed(columns):
@@ -505,6 +509,7 @@ class TableView:
         """Return the dates beside named periods, if they sort the rows as the periods do, else the column itself."""
         if not column.of_time:
             return column
+
         rows = column.codes.rows
         # Periods begin with one date and end with another.
         others = map(self._column, reversed(range(self.column_count)))

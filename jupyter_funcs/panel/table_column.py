@@ -121,12 +121,14 @@ class TableColumn:
             return "date"
         if dtype.kind in "iuf":
             return "number"
+
         values: Any = self.data
         if isinstance(dtype, pd.CategoricalDtype):
             values = self.data.cat.categories
         inferred = pd.api.types.infer_dtype(values, skipna=True)
         if inferred == "string" or isinstance(dtype, pd.StringDtype):
             return "text"
+
         is_object = pd.api.types.is_object_dtype(dtype)
         if dtype.kind == "c" or (is_object and inferred not in NUMBERS_OF_PYTHON):
             return "mixed"
@@ -147,6 +149,7 @@ class TableColumn:
     def type(self) -> str:
         if self.kind == "mixed":
             return "mixed"
+
         shown = self._format.type
         if self.kind == "other" and shown != "bool":
             return "text"
@@ -353,6 +356,7 @@ class TableColumn:
         # Pandas has no text methods for such a column.
         if not self.distinct:
             return self.one_of(())
+
         contains = step("str.contains", text, case=False, regex=False, na=False)
         if self.kind == "text":
             return Test((contains,))
@@ -425,6 +429,7 @@ class TableColumn:
             number = number.scaleb(-2)
         if not number.is_finite() or abs(number.adjusted()) > 40:
             return float(number)
+
         is_object = self.data.dtype == object
         bits = 63
         if self.data.dtype.kind == "u":
@@ -476,9 +481,11 @@ class TableColumn:
         typed = _TYPED.fullmatch(text.strip().replace("−", "-").replace(",", ""))
         if not typed or (typed[2] and self.type != "percent"):
             return None
+
         number = Decimal(typed[1])
         if self.data.dtype.kind != "f":
             return Test((step("==", self._comparable(number)),), joined="&")
+
         # Numbers that are shown as this one, however halves are rounded.
         decimals = len(typed[1].partition(".")[2])
         half = Decimal(5).scaleb(-decimals - 1)
@@ -502,6 +509,7 @@ class TableColumn:
         }
         if self._has_range:
             return summary | self._range()
+
         values = self.codes.uniques[self._most]
         top = [
             {"text": self.cell(value) or "", "share": share}
@@ -523,6 +531,7 @@ class TableColumn:
         present = self.data.dropna()
         if present.empty:
             return {}
+
         ends = present.min(), present.max()
         minimum, maximum = map(self.cell, ends)
         return {
@@ -535,6 +544,7 @@ class TableColumn:
     def _short(self, value: Any) -> str:
         if self.kind == "date":
             return str(value)[:10]
+
         number = as_float(value)
         if self.type != "percent":
             return with_minus(short_number(number))
@@ -551,6 +561,7 @@ class TableColumn:
             finite = np.isfinite(values)
             if not finite.any():
                 return Codes(rows, [])
+
             values = values[finite] / 4  # the range must not overflow
             values -= values.min()
             size = values.max()
