@@ -47,6 +47,7 @@ _MOST_ROWS = 1_000_000  # that a function looks back
 _KEYS = {"text", "id", "bool", "date"}  # types of columns whose values are groups
 _MOST_ACROSS = 200  # values of a pivot's columns
 _USUALLY_ACROSS = 24
+_NOTES = {"mean": "Each row counts the same.", "share": "Shares of each column."}
 _SAMPLE = 1_000  # rows by which a ratio is told
 _MOST_MEASURES = 12  # of which ratios are looked for
 
@@ -86,8 +87,8 @@ class Expression:
             case ast.Name(id=name):
                 return self._number(self._column(name))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                negated = self._of(operand)
-                return Coded(-negated.value, f"-{negated.part}", "-")
+                positive = self._of(operand)
+                return Coded(-positive.value, f"-{positive.part}", "-")
             case ast.BinOp(left=left, op=ast.Div(), right=right):
                 return _ratio(self._of(left), self._of(right))
             case (
@@ -115,9 +116,8 @@ class Expression:
             case ast.BinOp(
                 left=left, op=ast.Add() | ast.Sub() | ast.Mult() as sign, right=right
             ):
-                columns = [
-                    part for part in (left, right) if not isinstance(part, ast.Constant)
-                ]
+                sides = (left, right)
+                columns = [side for side in sides if not isinstance(side, ast.Constant)]
                 adding = map(self._adds_up, columns)
                 if isinstance(sign, ast.Mult):  # an amount times a ratio is an amount
                     return any(adding)
@@ -322,17 +322,19 @@ def _hows(measure: str, adding: Sequence[str], parts: Sequence[str]) -> list[str
 
 
 def _label(measure: str, how: str) -> str:
+    """Return what the values of a pivot are called."""
     if not measure:
         return "Rows"
-    return measure if how == "sum" else f"{measure} ({how})"
+    if how == "sum":
+        return measure
+    return f"{measure} ({how})"
 
 
 def _note(how: str, parts: Sequence[str]) -> str:
+    """Return what else is said of the values of a pivot."""
     if how == "ratio":
         return f"The sum of {parts[0]} by that of {parts[1]}."
-    return {"mean": "Each row counts the same.", "share": "Shares of each column."}.get(
-        how, ""
-    )
+    return _NOTES.get(how, "")
 
 
 def _parts_of(measure: str, adding: Sequence[str], columns: Columns) -> list[str]:
@@ -361,11 +363,9 @@ def _ordered(columns: Columns, rows: Sequence[str], across: str) -> list[Operati
         if name == across and column.type == "date":
             change = step("dt.strftime", "%Y-%m-%d")
         elif column.of_time:
-            periods = [*column.codes.uniques]
-            code = f"pd.CategoricalDtype({literal(periods)}, ordered=True)"
-            change = step(
-                "astype", Coded(pd.CategoricalDtype(periods, ordered=True), code)
-            )
+            periods = list(column.codes.uniques)
+            ordered = Coded(pd, "pd").CategoricalDtype(periods, ordered=True)
+            change = step("astype", ordered)
         else:
             continue
         function = Coded(
@@ -392,11 +392,8 @@ def _grouped(chosen: Json, parts: list[str], label: str) -> list[Operation]:
         steps.append(step("pipe", share))
     if not across:
         return [*steps, step("reset_index", name=label)]
-    return [
-        *steps,
-        step("rename", columns=str),
-        step("reset_index", allow_duplicates=True),
-    ]
+    texts = step("rename", columns=str)
+    return [*steps, texts, step("reset_index", allow_duplicates=True)]
 
 
 def _joined(chosen: Json, parts: list[str]) -> list[Operation]:
@@ -412,5 +409,7 @@ def _joined(chosen: Json, parts: list[str]) -> list[Operation]:
 
     if not chosen["measure"]:
         return [step("size")]
-    joined = step("sum", min_count=1) if how in {"sum", "share"} else step(how)
+    joined = step(how)
+    if how in {"sum", "share"}:
+        joined = step("sum", min_count=1)
     return [step("[]", chosen["measure"]), joined]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import chain, groupby, islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.catalog.choices import Choices
@@ -52,36 +52,36 @@ class HeaderView:
     def service(self) -> Json:
         """Return the `ServiceView` of the protocol."""
         session = self.session
-        status = self.status
         functions = len(_listed(session))
-        is_empty = session.listed is not None and not functions
+        trouble = [*self.trouble]
+        account = ""
         token_ends = ""
-        if status and status.remaining < _SOON:
-            token_ends = f"The token {ends_in(status.ends)}."
+        nothing = ""
+        if status := self.status:
+            trouble += status.trouble.splitlines()
+            account = _shown(status.user)
+            if status.remaining < _SOON:
+                token_ends = f"The token {ends_in(status.ends)}."
+
+        if session.listed is not None and not functions:
+            nothing = no_functions(session.service, session.kind)
         return {
             "name": _shown(session.service),
             "synthetic": session.synthetic,
-            "account": _shown(status.user) if status else "",
+            "account": account,
             "tokenEnds": token_ends,
-            "trouble": [
-                *self.trouble,
-                *(status.trouble.splitlines() if status else ()),
-            ][:3],
+            "trouble": trouble[:3],
             "functions": functions,
-            "nothing": no_functions(session.service, session.kind) if is_empty else "",
+            "nothing": nothing,
         }
 
     def function(self, function: Function, slug: str) -> Json:
         """Return the `FunctionView` of the protocol, without its example."""
+        about = function.description.removeprefix(function.title)
         return {
             "id": slug,
             "name": _shown(function.title or function.name),
-            "about": clip(
-                inert(
-                    " ".join(function.description.removeprefix(function.title).split())
-                ),
-                _LONGEST_ABOUT,
-            ),
+            "about": clip(inert(about), _LONGEST_ABOUT),
             "group": _shown(function.group),
             "favourite": function.name in self.session.favourites.names,
             "changesData": function.changes_data,
@@ -112,16 +112,14 @@ class HeaderView:
             for function in functions:
                 rows.setdefault(catalog.slug(function), (title, function))
 
-        shown = islice(rows.items(), first, first + _MOST_LISTED)
-        page = [
-            {
-                "title": _shown(title),
-                "functions": [
-                    self.function(function, slug) for slug, (_, function) in section
-                ],
-            }
-            for title, section in groupby(shown, key=lambda row: row[1][0])
-        ]
+        page: list[Json] = []
+        for slug, (title, function) in islice(
+            rows.items(), first, first + _MOST_LISTED
+        ):
+            if not page or page[-1]["title"] != _shown(title):
+                page.append({"title": _shown(title), "functions": []})
+            page[-1]["functions"].append(self.function(function, slug))
+
         return {"sections": page, "total": len(catalog), "found": len(rows)}
 
     def _named(self, names: Collection[str]) -> list[Function]:
@@ -137,10 +135,12 @@ class HeaderView:
 
     @answers(reads=True)
     def about(self) -> Json:
-        rows = self.status.rows if self.status else [("service", self.session.service)]
-        return {
-            "facts": [("version", f"jupyter_funcs {version('jupyter-funcs')}"), *rows]
-        }
+        facts = [("version", f"jupyter_funcs {version('jupyter-funcs')}")]
+        if self.status:
+            facts += self.status.rows
+        else:
+            facts.append(("service", self.session.service))
+        return {"facts": facts}
 
     def start(self, recent: list[Json]) -> Json:
         """Return what an empty panel offers: functions, recent runs and presets."""
@@ -251,13 +251,14 @@ def example_text(function: RemoteCall) -> str:
         else:
             texts[_shown(field.label)] = text
 
-    if len(texts) == 1 and not by and values:
-        texts = {"": " ".join(*texts.items())}
     # The most specific field is the last in a form.
-    first, *others = [*reversed(texts.values())] or [
-        "default values" if function.fields else "all rows"
-    ]
-    return clip(", ".join([first + by, *others]), _LONGEST_EXAMPLE)
+    shown = [*reversed(texts.values())]
+    if len(texts) == 1 and not by and values:
+        shown = [" ".join(*texts.items())]
+    if not shown:
+        shown = ["default values" if function.fields else "all rows"]
+    shown[0] += by
+    return clip(", ".join(shown), _LONGEST_EXAMPLE)
 
 
 def uses_of(ran: RemoteCall, args: Args, column: TableColumn, text: str) -> list[Json]:
@@ -275,17 +276,19 @@ def uses_of(ran: RemoteCall, args: Args, column: TableColumn, text: str) -> list
         name = _shown(call.function.title or call.name)
         for field in call.fields:
             rank, value = _taken(call, field, args, column, text)
-            use = {
-                "name": name,
-                "label": _shown(field.label),
-                "function": slug,
-                "field": field.name,
-                "value": [value] if field.is_list else value,
-            }
-            if value:
-                uses[rank].append(use)
+            if not value:
+                continue
+            uses[rank].append(
+                {
+                    "name": name,
+                    "label": _shown(field.label),
+                    "function": slug,
+                    "field": field.name,
+                    "value": [value] if field.is_list else value,
+                }
+            )
 
-    return list(islice(chain.from_iterable(uses), _MOST_USES))
+    return [*chain(*uses)][:_MOST_USES]
 
 
 def _taken(

@@ -211,18 +211,25 @@ class Panel(anywidget.AnyWidget):
     # Messages to the page
 
     def _texts(self) -> dict[str, str]:
+        """Return the text of each trait."""
         state = self._state
-        visit = state.visit
-        values = visit.values() if visit else None
         parts = {
             "_view": state.view(),
             "_service": state.header.service(),
-            "_options": visit.inputs.pages() if visit else {},
-            "_long": _apart(values["fields"] if values else {}),
-            "_values": values,
+            "_options": {},
+            "_long": {},
+            "_values": None,
             "_run": state.run_state(),
-            "_result": visit.result.view() if visit and visit.result else {},
+            "_result": {},
         }
+        if visit := state.visit:
+            values = visit.values()
+            parts["_options"] = visit.inputs.pages()
+            parts["_long"] = _apart(values["fields"])
+            parts["_values"] = values
+            if visit.result:
+                parts["_result"] = visit.result.view()
+
         return {name: _json(part) for name, part in parts.items()} | {"_tab": state.tab}
 
     def _publish(self) -> None:
@@ -240,16 +247,10 @@ class Panel(anywidget.AnyWidget):
     # Requests of the page
 
     def _receive(self, _: object, content: object, __: object) -> None:
+        """Answer a request on the background loop."""
         if len(self._asked) >= _MOST_ASKED:
-            self._reply(
-                content,
-                {
-                    "error": [
-                        "The panel has too many requests to answer.",
-                        "Wait a moment.",
-                    ]
-                },
-            )
+            lines = ["The panel has too many requests to answer.", "Wait a moment."]
+            self._reply(content, {"error": lines})
             return
 
         future = background.start(self._answer(content))
@@ -257,6 +258,7 @@ class Panel(anywidget.AnyWidget):
         future.add_done_callback(lambda done: self._asked.pop(done, None))
 
     async def _answer(self, content: object) -> None:
+        """Answer a request, or say why it failed; publish what it may have changed."""
         state = self._state
         is_news = True
         try:
@@ -267,12 +269,8 @@ class Panel(anywidget.AnyWidget):
             told = await self._answer_to(kind, fields)
             is_news = bool(tab) or not kind.reads
         except Exception as error:  # noqa: BLE001  # the page shows it
-            told = {
-                "error": [
-                    clip(inert(state.session.redact(line)), _LONGEST_LINE)
-                    for line in run_view.lines_of(error)
-                ]
-            }
+            lines = map(state.session.redact, run_view.lines_of(error))
+            told = {"error": [clip(inert(line), _LONGEST_LINE) for line in lines]}
 
         self._reply(content, told)
         if is_news:
@@ -289,9 +287,8 @@ class Panel(anywidget.AnyWidget):
             raise ArgumentError(f"{kind.refused} from this page.", hint)
 
         with state.lock:
-            if "run" in fields and state.chosen.shown_result.number != fields.pop(
-                "run"
-            ):
+            number = fields.pop("run", None)
+            if number is not None and number != state.chosen.shown_result.number:
                 raise ArgumentError(GONE)
             method = attrgetter(kind.path)(state)
 
@@ -302,10 +299,13 @@ class Panel(anywidget.AnyWidget):
         else:
             reply = method(**fields)
 
-        reply = await reply if inspect.isawaitable(reply) else reply
+        if inspect.isawaitable(reply):
+            reply = await reply
         if kind.method == "chart":
             background.start(state.runs.keep_still(state.chosen))
-        return {kind.method: reply} if isinstance(reply, str | list) else reply or {}
+        if isinstance(reply, str | list):
+            return {kind.method: reply}
+        return reply or {}
 
     # The saved notebook
 
