@@ -245,7 +245,11 @@ def pivot(columns: Columns, wish: Pivot) -> Pivoted:
         )
 
     rows, across = _axes(keys, columns, wish)
-    measures = [name for name, column in columns.items() if column.is_measure]
+    measures = [
+        name
+        for name, column in columns.items()
+        if column.right and column.kind == "number"
+    ]
     adding = [name for name in measures if columns[name].adds_up]
     measure = wish.measure
     if measure is None:

@@ -331,12 +331,11 @@ def _shown(text: str) -> str:
 def listed_again(function: RemoteCall) -> RemoteCall | None:
     """Return a function as it is listed now, with its options: itself if nothing changed, ``None`` if it is gone."""
     catalog = _listed(function.session)
-    candidates = map(catalog.peek, (function.slug, function.name))
-    listed = next(
-        (listed for listed in candidates if listed and listed.name == function.name),
-        None,
-    )
-    if not listed:
+    name = function.name
+    listed = catalog.peek(function.slug)
+    if not listed or listed.name != name:
+        listed = catalog.peek(name)
+    if not listed or listed.name != name:
         return None
 
     slug = catalog.slug(listed)

@@ -181,32 +181,37 @@ class TableView:
         return TableView(table, self._about, source, points.pivoted)
 
     def _compute(self, step: Computed) -> TableView:
+        """Return the table with a computed column."""
         name = step.name.strip()
-        if not name or name in self.flat.columns:
-            what = "The column has no name."
-            if name:
-                what = f"There is a column {quote(name)}."
-            raise ArgumentError(what, "Choose another name.")
+        if not name:
+            raise ArgumentError("The column has no name.", "Choose another name.")
+        if name in self.flat.columns:
+            raise ArgumentError(
+                f"There is a column {quote(name)}.", "Choose another name."
+            )
 
         expression = Expression(step.expression, self._by_name())
         values = expression.result
         frame = self.flat.assign(**{name: values.value})
         if not expression.adds_up:
-            declared = {**self._declared, name: {"adds_up": False}}
-            frame.attrs["funcs"] = {**frame.attrs.get("funcs", {}), "columns": declared}
+            declared = self._declared | {name: {"adds_up": False}}
+            facts = frame.attrs.get("funcs", {})
+            frame.attrs["funcs"] = facts | {"columns": declared}
 
         def source(variable: str) -> Code:
             lines, variable = self._coded(TableQuery(), variable)
-            assigned = f"**{{{literal(name)}: {values.code.replace(FRAME, variable)}}}"
-            return lines, f"{variable}.assign({assigned})"
+            code = values.code.replace(FRAME, variable)
+            return lines, f"{variable}.assign(**{{{literal(name)}: {code}}})"
 
         return TableView(frame, self._about, source)
 
     def _pivot(self, wish: Pivot) -> TableView:
+        """Return a pivot of the rows of a view, made of only the columns that it needs."""
         columns = self._by_name()
         pivoted = pivot(columns, wish)
         query = self._whole_periods(wish.of, pivoted)
-        frame = self.flat[[name for name in columns if name in pivoted.read]]
+        read = [name for name in columns if name in pivoted.read]
+        frame = self.flat[read]
         rows = self.positions(query)
         if rows is not None:
             frame = frame.iloc[rows]
@@ -222,13 +227,15 @@ class TableView:
 
     def _whole_periods(self, query: TableQuery, pivoted: Pivoted) -> TableQuery:
         """Return a query without the periods to date that would be counted beside whole ones."""
+        _, total = self._window(query, 0, 0)
         for at in self._to_date:
             name = str(self.flat.columns[at])
+            if name in {*pivoted.rows, pivoted.across}:
+                continue
+
             whole = replace(query, filters=[*query.filters, OneOf(at, ["False"])])
             rows = self.positions(whole)
-            _, total = self._window(query, 0, 0)
-            is_key = name in {*pivoted.rows, pivoted.across}
-            if not is_key and rows is not None and 0 < len(rows) < total:
+            if rows is not None and 0 < len(rows) < total:
                 pivoted.note(f"{name} rows are left out.")
                 return whole
 
@@ -277,10 +284,8 @@ class TableView:
     @answers()
     def shape(self) -> Json:
         """Return the view of the table, and what was chosen for a pivot."""
-        return {
-            "table": self.view(),
-            "pivot": (self._pivoted and self._pivoted.chosen) or None,
-        }
+        chosen = self._pivoted and self._pivoted.chosen
+        return {"table": self.view(), "pivot": chosen or None}
 
     def view(self) -> Json:
         """Return the size, the first columns, and the first page."""
@@ -324,19 +329,19 @@ class TableView:
                 f"{count:,} cells are too many.", f"Ask for {_MOST_CELLS:,} at most."
             )
 
-        cells = [map(column.cell, column.data.iloc[rows]) for column in chosen]
-        texts = [*map(list, zip(*cells, strict=True))] if chosen else [[]] * len(rows)
-        sums = {
-            str(column.at): text
-            for column in chosen
-            if column.adds_up and (text := self._sum(query, column)) is not None
-        }
+        texts: list[list[str | None]] = [[] for _ in rows]
+        sums = {}
+        for column in chosen:
+            for row, value in zip(texts, column.data.iloc[rows], strict=True):
+                row.append(column.cell(value))
+            sums[str(column.at)] = self._sum(query, column)
+
         page = {
             "total": total,
             "from": first,
             "columns": [*columns],
             "rows": texts,
-            "sums": sums,
+            "sums": {at: text for at, text in sums.items() if text is not None},
         }
         if not first and (query.filters or query.find):
             rows = self.positions(replace(query, sort=[]))
@@ -443,9 +448,8 @@ class TableView:
         if names:
             text = tabbed([pd.Series([str(column.data.name)]) for column in chosen])
         for start in range(0, len(rows), 500):
-            text += tabbed(
-                [column.copied(rows[start : start + 500]) for column in chosen]
-            )
+            block = rows[start : start + 500]
+            text += tabbed([column.copied(block) for column in chosen])
             if len(text) > _LONGEST_COPY:
                 raise ArgumentError(
                     "More than 5 MB can't be copied: select less, or use Save to write a file."
@@ -502,8 +506,10 @@ class TableView:
 
         by = literal([column.data.name for column in columns])
         ways = literal([not sort.descending for sort in sorts])
-        keyed = "" if key == "values" else f", key=lambda values: {key}"
-        return f'.sort_values({by}, ascending={ways}, kind="stable"{keyed})'
+        options = f'ascending={ways}, kind="stable"'
+        if key != "values":
+            options += f", key=lambda values: {key}"
+        return f".sort_values({by}, {options})"
 
     def _sorting(self, column: TableColumn) -> TableColumn:
         """Return the dates beside named periods, if they sort the rows as the periods do, else the column itself."""
@@ -513,11 +519,11 @@ class TableView:
         rows = column.codes.rows
         # Periods begin with one date and end with another.
         others = map(self._column, reversed(range(self.column_count)))
-        dates = (other for other in others if other.kind == "date")
-        return next(
-            (date for date in dates if np.array_equal(date.codes.rows, rows)),
-            column,
-        )
+        for other in others:
+            if other.kind == "date" and np.array_equal(other.codes.rows, rows):
+                return other
+
+        return column
 
     def frame(self, query: TableQuery) -> pd.DataFrame:
         """Return a view as a frame."""
@@ -598,23 +604,24 @@ class TableView:
                 yield {column: column.within(condition.low, condition.high)}
 
         if query.find:
-            shown = map(
-                self._column, sorted({*range(self.column_count)} - {*query.hidden})
-            )
-            yield {
-                column: test
-                for column in shown
-                if (test := column.searched(query.find))
-            }
+            shown = sorted({*range(self.column_count)} - {*query.hidden})
+            tests = {}
+            for column in map(self._column, shown):
+                if test := column.searched(query.find):
+                    tests[column] = test
+            yield tests
 
     def _mask(self, tests: Tests) -> NDArray[np.bool_]:
+        """Return which rows pass any of some tests."""
         passed = np.zeros(self.rows, dtype=bool)
         for column, test in tests.items():
             passed |= column.mask(test)
         return passed
 
     def _sum(self, query: TableQuery, column: TableColumn) -> str | None:
-        """Return a sum over the rows of a view; `None` if it would count the days of periods to date twice."""
+        """Return a sum over the rows of a view; `None` if there is none, or periods to date would count days twice."""
+        if not column.adds_up:
+            return None
 
         def make() -> str | None:
             rows: Any = self.positions(query)
@@ -630,6 +637,7 @@ class TableView:
 
 
 def _code(tests: Tests) -> str:
+    """Return the code of a mask of the rows that pass any of some tests."""
     texts = [column.code(test) for column, test in tests.items()]
     if len(texts) == 1:
         return texts[0]

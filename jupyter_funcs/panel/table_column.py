@@ -176,10 +176,6 @@ class TableColumn:
         return bool(order_of_periods(self.codes.uniques))
 
     @property
-    def is_measure(self) -> bool:
-        return self.right and self.kind == "number"
-
-    @property
     def adds_up(self) -> bool:
         is_number = self.type in {"money", "count", "number"}
         return self.is_amount and is_number and adds_up(self.role)
