@@ -174,6 +174,7 @@ class Times:
         return base, steps
 
     def _fits(self, step: str, lines: int) -> bool:
+        """Return whether the table of so many lines with this step isn't too large."""
         return step in STEPS and STEPS[step].periods(self.span) * lines <= _MOST_CELLS
 
     def incomplete(self, step: str) -> dict[str, pd.Timestamp]:
@@ -226,6 +227,7 @@ class Plan:
 
     @property
     def is_over_time(self) -> bool:
+        """Whether it draws values along times or periods."""
         return self.kind in {"line", "area", "stack"}
 
     @property
@@ -235,6 +237,7 @@ class Plan:
 
     @property
     def starts_at_zero(self) -> bool:
+        """Whether the axis of values begins at zero, as it must for amounts and changes."""
         if self.kind == "scatter":
             return False
         if self.show == "growth" or self.y.percent:
@@ -271,6 +274,7 @@ class Plan:
         options: Mapping[str, str],
         off: Sequence[str] = (),
     ) -> None:
+        """Add a choice to those of the page; options that are `off` can't be chosen."""
         offered = [
             {"value": option, "label": text, "disabled": option in off}
             for option, text in options.items()
@@ -338,6 +342,7 @@ class Planner:
         return axes
 
     def _of(self, role: Role) -> list[ChartColumn]:
+        """Return the columns of a role, without those that tell no rows apart."""
         return [
             column
             for column in self.columns
@@ -366,6 +371,7 @@ class Planner:
         return plan
 
     def _nothing(self) -> str:
+        """Return why there is nothing to draw; empty if there is something."""
         if not self.columns:
             return "The result has no columns: there is nothing to draw."
 
@@ -618,6 +624,7 @@ def _possible(plan: Plan, kind: str, kinds: Sequence[str]) -> str:
 
 
 def _choose_step(plan: Plan, wish: ChartWish, steps: Mapping[str, bool]) -> None:
+    """Choose the period of each point: as wished, if that doesn't make too many points."""
     possible = [step for step in steps if not steps[step]]
     plan.step = [*possible, "year"][0]
     if wish.points in possible:
@@ -627,6 +634,7 @@ def _choose_step(plan: Plan, wish: ChartWish, steps: Mapping[str, bool]) -> None
 
 
 def _choose_way(plan: Plan, wish: ChartWish, ways: Mapping[str, bool]) -> None:
+    """Choose how to show the values: as wished, if possible."""
     show = wish.show
     if not show and not plan.base:
         show = "sum"
@@ -645,6 +653,7 @@ def _offer_ways(plan: Plan, ways: Mapping[str, bool]) -> None:
 
 
 def _count(column: ChartColumn | None, most: int) -> int:
+    """Return how many values of a column are drawn; 1 without a column."""
     if not column:
         return 1
     return min(column.distinct, most)
@@ -712,4 +721,5 @@ def _counted(column: ChartColumn) -> str:
 
 
 def _is_flag(column: ChartColumn) -> bool:
+    """Return whether the values of a column are true and false, as texts."""
     return column.distinct <= 2 and set(column.data.cat.categories) <= {"True", "False"}

@@ -141,6 +141,7 @@ class _Scale(NamedTuple):
 def _text(
     x: float, y: float, text: str, anchor: str = "start", longest: int = 24
 ) -> str:
+    """Draw a text; `anchor` is the part of it that is at `x`."""
     place = f'x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}"'
     return f'<text {place} fill="currentColor" fill-opacity=".8">{escaped(text, longest)}</text>'
 
@@ -238,6 +239,7 @@ def _points(line: Json, xs: Sequence[float], floor: float) -> Vertices:
 
 
 def _line(points: Vertices, place: Place, colour: str, wide: float) -> str:
+    """Draw a line through points."""
     stroke = _GREY
     if colour:
         stroke = f'stroke="{colour}" stroke-width="1.75"'
@@ -250,6 +252,7 @@ def _line(points: Vertices, place: Place, colour: str, wide: float) -> str:
 
 
 def _dots(points: Vertices, place: Place, colour: str, _: float) -> str:
+    """Draw a circle at each point."""
     circles = []
     for x, y, _ in points:
         left, top = place(x, y).split()

@@ -166,6 +166,7 @@ class Points:
         return {what: column for what, column in columns.items() if column}
 
     def _without_gaps(self, data: Coded) -> Coded:
+        """Drop the rows without a value on either axis, and note how many they are."""
         for column, without in (
             (self.plan.x, "without"),
             (self.plan.y, "without a value of"),
@@ -443,6 +444,7 @@ class Points:
             self.set(self.coded.dropna(how="all"))
 
     def _average(self) -> None:
+        """Average the short periods of each point, or note how its rows are aggregated."""
         plan = self.plan
         step = plan.step
         first, sums = plan.aggregation
@@ -475,6 +477,7 @@ class Points:
         self.notes.append(f"The {which} incomplete and left out.")
 
     def _convert(self) -> None:
+        """Convert the values to what is shown: a moving average, an index or a growth."""
         plan = self.plan
         if plan.show == "average":
             self.set(self.coded.rolling("7D").mean())
@@ -491,6 +494,7 @@ class Points:
             )
 
     def bars(self) -> None:
+        """Sort the bars, keep the first of them, and note what each shows."""
         plan = self.plan
         count = len(self.table)
         how = plan.how
@@ -540,6 +544,7 @@ class Points:
 
 
 def _chart(points: Points, *, all_lines: bool) -> Json:
+    """Return the view of some points, without what depends on the frame."""
     plan = points.plan
     panels = points.shown.get("panels", [""])
     lines = _lines(points)
@@ -636,12 +641,14 @@ def _dots(points: Points) -> Iterator[Json]:
 
 
 def _rounded(values: Any, format_: str) -> Any:
+    """Round to nine digits, and large amounts to cents: the page is sent every digit."""
     size = max(float(np.nanmax(np.abs(values.to_numpy(float)))), 1e-9)
     most = 2 if format_ == "money" and size >= 100 else 12
     return values.round(min(max(9 - math.floor(math.log10(size)), 0), most))
 
 
 def _nothing(why: str, choices: Sequence[Json] = ()) -> Json:
+    """Return the view of a chart without points."""
     return {
         "kind": "line",
         "title": "",

@@ -75,10 +75,12 @@ class Expression:
             raise ArgumentError("The expression names no column.", _SUCH)
 
     def _hold(self, match: re.Match[str]) -> str:
+        """Keep a quoted name, and put an identifier in its place."""
         self._quoted.append(match[1])
         return f" _quoted_{len(self._quoted) - 1}_ "
 
     def _of(self, node: ast.AST) -> Coded:
+        """Compute a node and the code of its result."""
         match node:
             case ast.Constant(value=int() | float() as number) if not isinstance(
                 number, bool
@@ -131,6 +133,7 @@ class Expression:
         return column_of(name, self._columns)
 
     def _number(self, column: TableColumn) -> Coded:
+        """Return a column of numbers as floats; another column is refused."""
         if column.kind != "number":
             raise ArgumentError(f"{quote(column.name)} holds no numbers.", _SUCH)
         return _floats(Coded(column.data, column.ref))
@@ -187,12 +190,14 @@ def _ratio(values: Coded, divisor: Coded) -> Coded:
 
 
 def _share(values: Coded, groups: Coded, _: int) -> Coded:
+    """Divide by the sum of all values, or of those of the same group."""
     if groups is values:
         return _ratio(values, values.sum())
     return _ratio(values, groups.transform("sum"))
 
 
 def _rolling(values: Coded, groups: Coded, count: int) -> Coded:
+    """Average each value with those before it, in all rows or in a group."""
     if groups is values:
         return values.rolling(count).mean()
     mean = Coded(
@@ -224,6 +229,7 @@ class Pivoted(NamedTuple):
     read: Collection[str] = ()  # the columns that the steps need
 
     def note(self, text: str) -> None:
+        """Add a sentence to what the table says of the pivot."""
         self.chosen["note"] = f"{self.chosen['note']} {text}".strip()
 
     @property

@@ -157,6 +157,7 @@ class FormView:
                 source.ask()
 
     def _forget(self) -> None:
+        """Forget whether Run was pressed, and what was carried over, refused and removed."""
         self._pressed = False
         # Fields that were filled in, and whether from another form.
         self._carried: dict[str, bool] = {}
@@ -194,6 +195,7 @@ class FormView:
         }
 
     def _control(self, field: Field) -> str:
+        """Return which control of the page a field is entered with."""
         if field.fields:
             return "rows" if field.is_rows else "group"
         if field.kind is Kind.YES_NO and len(field.options) == 2:
@@ -222,6 +224,7 @@ class FormView:
         return set()
 
     def _field_view(self, field: Field, *, more: bool) -> Json:
+        """Return what a field takes, as the `FieldView` of the protocol."""
         control = self._control(field)
         help_text = _help(field)
         brief = _brief(inert(field.brief), help_text)
@@ -322,6 +325,7 @@ class FormView:
                 yield f"Fill in {listed(labels)}."
 
     def _state(self, field: Field, args: Args, errors: Said, warnings: Said) -> Json:
+        """Return the value of a field and what is said of it, without what is empty."""
         name = field.name
         is_set = self.form.is_set(name)
         wrong = [*self._refused.get(name, ())]
@@ -462,6 +466,7 @@ class FormView:
         return places[min(places)] if places else ""
 
     def _texts(self, name: str) -> list[str]:
+        """Return the texts of what is set, those of several values one after another."""
         return [text for item in several(self.form[name]) for text in texts_in(item)]
 
     def _source(self, field: Field) -> FieldSource:
@@ -620,6 +625,7 @@ class FormView:
         return self._typed(text)
 
     def _each(self, field: Field, texts: list[str]) -> Each:
+        """Read several values, for one run each."""
         lines = [line for line in self._typable(field, texts) if line]
         if field.kind is Kind.LIST:
             return Each(tuple(self._items(line) for line in lines if line.strip()))
@@ -649,6 +655,7 @@ class FormView:
         return texts
 
     def _typed(self, text: str) -> str | Variable:
+        """Read a text: `$name` is a variable, except for visitors."""
         if not self.trusted:
             return Entered(text)
 
@@ -742,6 +749,7 @@ def is_needed(field: Field) -> bool:
 
 
 def _is_extra(field: Field) -> bool:
+    """Return whether a field may be under More options."""
     return field.default is not None or (field.kind is Kind.JSON and not field.fields)
 
 
@@ -765,6 +773,7 @@ def _are_a_range(name: str, other: str) -> bool:
 
 
 def _is_short(field: Field, control: str) -> bool:
+    """Return whether a field fits on a line with others."""
     if control in {"number", "date"} or (control == "choice" and field.options):
         shown = (*field.options, _hint(field, control))
         return len(field.label) <= 14 and max(map(len, shown)) <= 13
@@ -772,6 +781,7 @@ def _is_short(field: Field, control: str) -> bool:
 
 
 def _hint(field: Field, control: str) -> str:
+    """Return what an empty control shows."""
     if field.default is not None and not field.required:
         return f"{clip(inert(field.default), 40)} (default)"
 
@@ -851,6 +861,7 @@ def _brief(brief: str, whole: str) -> str:
 
 
 def _known_from(field: Field) -> str:
+    """Return where the type of a field and its values are known from."""
     kind = _KNOWN[field.evidence.get("kind", Evidence.ASSUMED)]
     if field.options:
         values = _KNOWN[Evidence.DESCRIBED]

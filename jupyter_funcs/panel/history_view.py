@@ -98,6 +98,7 @@ class HistoryView:
         ]
 
     def _row(self, run: Run, varying: Iterable[str] = ()) -> Json:
+        """Return a run as a row of the history, with its arguments that vary."""
         began = run.started.astimezone()
         today = began.date() == dt.datetime.now().astimezone().date()
         labels = self._labels(run.function)
@@ -162,6 +163,7 @@ class HistoryView:
     def _compare(
         self, *numbers: int | str, again: bool
     ) -> tuple[Json, TableView | None]:
+        """Return what the page shows of a comparison, and the table of the rows that differ."""
         runs = [*map(self.session.history.get, numbers)]
         before, after = map(self._row, runs)
         args = self._args(*runs)
@@ -234,6 +236,7 @@ class HistoryView:
         return frame
 
     def _args(self, before: Run, after: Run) -> Json:
+        """Return the arguments that differ, on both sides, and the same ones as a text."""
         labels = self._labels(before.function) | self._labels(after.function)
         sides = before.args, after.args
         is_shared = any if before.function == after.function else all
@@ -272,6 +275,7 @@ def _varying(runs: list[Run]) -> Messages:
 
 
 def _without_result(run: Run) -> str:
+    """Return why a run has no result; empty if it should have one."""
     ends = {
         "done": "",
         "running": "hasn't ended",
@@ -333,6 +337,7 @@ def _key(args: Args, name: str) -> Hashable:
 
 
 def _text(value: Any, *, quotes: bool = False) -> str:
+    """Return the value of an argument for display, with secrets masked."""
     if isinstance(value, str) and (quotes or value != value.strip()):
         value = f"'{value}'"
     if isinstance(value, list) and len(value) > 3:
@@ -341,6 +346,7 @@ def _text(value: Any, *, quotes: bool = False) -> str:
 
 
 def _trouble(runs: list[Run], frames: list[Any], gone: list[str]) -> str:
+    """Return why two results can't be compared here; empty if they can."""
     if gone:
         return _gone_text(gone)
     if frames[0] is frames[1]:
@@ -383,6 +389,7 @@ def _name_by(label: str, value: str) -> str:
 def _counted(
     changes: pd.DataFrame, frames: list[pd.DataFrame], names: tuple[str, str] | None
 ) -> str:
+    """Return how many rows differ, and which columns aren't compared."""
     counts = changes.iloc[:, 0].value_counts(sort=False)
     differences = [f"{count:,} {kind}" for kind, count in counts.items()]
     rows, others = map(len, frames)
@@ -466,6 +473,7 @@ def _drawn_twice(
 
 
 def _places_of(axis: Json) -> str:
+    """Return which part of an axis names the same place in two charts."""
     return "values" if axis["type"] == "time" else "labels"
 
 

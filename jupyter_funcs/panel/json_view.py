@@ -123,6 +123,7 @@ class JsonTree:
 
 
 def _items(value: Any) -> Iterable[tuple[str | int, Any]]:
+    """Return the items of an object or an array with their keys or positions."""
     if isinstance(value, dict):
         return value.items()
     return enumerate(value) if isinstance(value, list) else ()
@@ -149,6 +150,7 @@ def _found(
 
 
 def _may_hold(text: str, item: Any) -> bool:
+    """Return whether a value may contain a text, as its unparsed bytes tell."""
     if not isinstance(item, msgspec.Raw) or len(memoryview(item)) > _LOOK:
         return True
     raw = bytes(item)

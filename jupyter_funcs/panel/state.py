@@ -85,6 +85,7 @@ class Visit:
 
     @property
     def shown_result(self) -> ResultView:
+        """The result; asking for it without one is an error."""
         if not self.result:
             raise ArgumentError(GONE)
         return self.result
@@ -211,6 +212,7 @@ class Visit:
 
     @answers(refused="Variables can't be renamed")
     def rename(self, name: Name, *, replace: bool) -> Json:
+        """Move the result to another variable, unless the user is to be asked first."""
         result = self.shown_result
         name = name.strip()
         before = result.held_as
@@ -327,6 +329,7 @@ class PanelRuns:
             self.fail(visit, error, job)
 
     def fail(self, visit: Visit, error: BaseException, job: Job | None = None) -> None:
+        """Show an error at the fields that it names, or else by itself."""
         at_fields = error.errors if isinstance(error, ArgumentError) else {}
         fixes: list[Json] = []
         if job:  # a server may name what isn't a field
@@ -402,6 +405,7 @@ class PanelState:
 
     @property
     def chosen(self) -> Visit:
+        """The function that is shown; asking for it without one is an error."""
         if not self.visit:
             what = "Nothing can be done here: no function is chosen."
             raise ArgumentError(what, "Choose one first.")
@@ -439,6 +443,7 @@ class PanelState:
         return visit
 
     def _opened(self, function: RemoteCall, form: Form, output: str) -> Visit:
+        """Return a function that is opened for the first time."""
         for name in list(form.values):  # %funcs panel F Symbol=[a, b]
             for part, value in list(parts_in(form.field(name), form[name])):
                 if value is not UNSET:
@@ -486,6 +491,7 @@ class PanelState:
 
     @answers()
     async def preset(self, name: Name, function: Name) -> Json:
+        """Fill in a preset, and say which values it leaves as they are."""
         visit = self.enter(self.session[function]) if function else self.chosen
         form = visit.form
         function_name = visit.function.name
@@ -530,6 +536,7 @@ class PanelState:
 
     @answers(begins=True)
     async def example(self, function: Name) -> None:
+        """Run a function with the values of its example."""
         visit = self.enter(self.session[function])
         self.publish()
         visit.form.update(await example_values(visit.function, visit.form))
@@ -560,6 +567,7 @@ class PanelState:
 
     @answers()
     async def open(self, number: RunNumber) -> None:
+        """Show the result of an earlier run that is still in memory."""
         run = self.session.history.get(number)
         visit = self._filled(run)
         frame = frame_of_run(run)

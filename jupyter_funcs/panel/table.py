@@ -268,6 +268,7 @@ class TableView:
 
     @property
     def _melted(self) -> list[Operation]:
+        """What makes a row of each value of a pivot, for the chart."""
         if self._pivoted:
             return self._pivoted.melted
         return []
@@ -548,6 +549,7 @@ class TableView:
         return self._cache.get(_ROWS, repr(query), make)
 
     def _column(self, at: int) -> TableColumn:
+        """Return a column by its position."""
         if not 0 <= at < self.column_count:
             raise ArgumentError(
                 f"There is no column {at:,}: the table has {self.column_count:,}.",
@@ -570,6 +572,7 @@ class TableView:
         return self._columns[at]
 
     def _window(self, query: TableQuery, first: int, end: int) -> tuple[Any, int]:
+        """Return the positions of some rows of a view, and the number of its rows."""
         rows = self.positions(query)
         total = self.rows if rows is None else len(rows)
         if not 0 <= first <= min(end, total):
@@ -583,6 +586,7 @@ class TableView:
         return rows[first:end], total
 
     def _order(self, sorts: Sequence[Sort]) -> NDArray[np.uint32]:
+        """Return the positions of all rows in the order of a sort."""
         if not sorts:
             return np.arange(self.rows, dtype=np.uint32)
         keys = [

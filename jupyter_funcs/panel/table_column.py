@@ -177,6 +177,7 @@ class TableColumn:
 
     @property
     def adds_up(self) -> bool:
+        """Whether a sum of its values means something."""
         is_number = self.type in {"money", "count", "number"}
         return self.is_amount and is_number and adds_up(self.role)
 
@@ -223,6 +224,7 @@ class TableColumn:
             return short_text(plain_text(total))
 
     def floats(self) -> Array:
+        """Return the values as floats, times in microseconds."""
         if self.data.dtype.kind == "M":
             times = self.data.to_numpy(dtype="datetime64[us]")
             return np.where(np.isnat(times), np.nan, times.view(np.int64))
@@ -239,6 +241,8 @@ class TableColumn:
         return self._codes(by_text=self.kind == "mixed")
 
     def _codes(self, *, by_text: bool) -> Codes:
+        """Return the codes of the values, or of their texts if these can't be compared."""
+
         def make() -> Codes:
             data = self.data
             if by_text:
@@ -336,6 +340,7 @@ class TableColumn:
 
     @property
     def _as_texts(self) -> tuple[Operation, ...]:
+        """What makes a text of each value, and leaves out empty ones."""
         texts = step("map", str, na_action="ignore")
         if self.data.dtype == object:
             return (texts,)
@@ -493,6 +498,7 @@ class TableColumn:
 
     @cached_property
     def summary(self) -> Json:
+        """The range and histogram of the values, or the most frequent ones."""
         rows = max(len(self.data), 1)
         summary: Json = {
             "empty": int(self.data.isna().sum()) / rows,
@@ -538,6 +544,7 @@ class TableColumn:
         }
 
     def _short(self, value: Any) -> str:
+        """Return an end of the range in a few characters."""
         if self.kind == "date":
             return str(value)[:10]
 
