@@ -113,7 +113,7 @@ class Points:
     def __init__(
         self, plan: Plan, ranked: Callable[[ChartColumn], Sequence[str]], rows: Any
     ) -> None:
-        """Read the columns of the rows, and count those without a value."""
+        """Leave the column of periods to date aside if it would keep none of the rows."""
         self._keeps = plan.keeps
         if plan.to_date and not (plan.to_date.data.iloc[rows] == self._keeps).any():
             plan.to_date = None
@@ -126,11 +126,9 @@ class Points:
         self.shown: dict[str, list[str]] = {}  # names of panels and of lines
         self.ranked = ranked
         self._code = ["data = pd.DataFrame({"]
-        data = self._data()
         self.edges: list[float] = []  # of a histogram
-        self.rows = len(data.value)
-        self._rest = self._without_gaps(data)
-        self.rows_of_a_point = max(1, -(-len(self._rest.value) // POINTS_OF_A_LINE))
+        self.rows = 0
+        self.rows_of_a_point = 1  # where no column has times or categories
         self.coded = Coded(pd.DataFrame(), "table")
 
     def code(self, source: Sequence[str]) -> list[str]:
@@ -185,10 +183,12 @@ class Points:
 
     def make(self, zoom: Zoom) -> str:
         """Make the table, or return why there is none."""
+        data = self._data()
+        self.rows = len(data.value)
         if not self.rows:
             return "No row matches the filters of the table."
 
-        data = self._rest
+        data = self._without_gaps(data)
         if data.value.empty:
             return "These rows have no values of this measure."
 
@@ -245,13 +245,16 @@ class Points:
         """Aggregate the rows of each point."""
         plan = self.plan
         step, sums = plan.aggregation
+        rows = len(data.value)
         data = self._largest(data)
         # Times up to a day are the starts of their own periods.
         is_longer = bool(step) and (step != plan.base or STEPS[step].seconds > DAY)
         by: Any
         if not plan.x:
             data = self.do("data", data.reset_index(drop=True))
-            by = data.index // self.rows_of_a_point * self.rows_of_a_point
+            every = max(1, -(-rows // POINTS_OF_A_LINE))
+            by = data.index // every * every
+            self.rows_of_a_point = every
         elif is_longer:
             by = data[plan.x.name].dt.to_period(STEPS[step].period)
         else:
