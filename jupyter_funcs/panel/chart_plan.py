@@ -233,7 +233,9 @@ class Plan:
     @property
     def keeps(self) -> str:
         """Which values of `to_date` to keep: who asks for periods to date gets one for each whole period."""
-        return str(bool(self.to_date and (self.to_date.data == "True").mean() >= 0.5))
+        if not self.to_date:
+            return "False"
+        return str((self.to_date.data == "True").mean() >= 0.5)
 
     @property
     def starts_at_zero(self) -> bool:
@@ -330,7 +332,8 @@ class Planner:
         """Return the columns of periods and times that tell rows apart in different ways."""
         axes: list[ChartColumn] = []
         follows = self._follows
-        for column in [*self._of(Role.PERIOD), *self._of(Role.TIME)][:_MOST_AXES]:
+        columns = [*self._of(Role.PERIOD), *self._of(Role.TIME)]
+        for column in columns[:_MOST_AXES]:
             same = (
                 other
                 for other in axes
@@ -542,9 +545,7 @@ class Planner:
         """Choose the period of each point, and how to show its value."""
         lines = _count(plan.colour, plan.most_lines) * _count(plan.split, MOST_PANELS)
         plan.most_points = min(POINTS_OF_A_LINE, _MOST_VALUES // lines)
-        axis = next(iter(self._times), None)
-        if x.role is Role.TIME:
-            axis = x
+        axis = x if x.role is Role.TIME else next(iter(self._times), None)
         base = ""
         steps: dict[str, bool] = {}
         if axis:
@@ -561,7 +562,11 @@ class Planner:
         self._offer_points(plan, x, steps)
         if len(self._times) > 1:
             plan.offer("x", "Along", _name(axis), _names(self._times))
-        _offer_ways(plan, ways)
+        shown = dict(_SHOWN)
+        if ways["sum"] and plan.base:
+            shown["value"] = f"Mean per {plan.base}"
+        off = [way for way in shown if not ways[way]]
+        plan.offer("show", "Show as", plan.show, shown, off)
 
     def _offer_points(
         self, plan: Plan, x: ChartColumn, steps: Mapping[str, bool]
@@ -600,7 +605,8 @@ class Planner:
 
 def calendars_differ(periods: pd.Series[Any], dates: Iterable[pd.Series[Any]]) -> bool:
     """Return whether fiscal quarters of the same name start or end on different days."""
-    if "Q" not in str(next(iter(periods.dropna()), "")).upper():
+    first = next(iter(periods.dropna()), "")
+    if "Q" not in str(first).upper():
         return False
     ends = [days for days in dates if {"start", "end"} & {*words(str(days.name))}]
     return any(
@@ -642,14 +648,6 @@ def _choose_way(plan: Plan, wish: ChartWish, ways: Mapping[str, bool]) -> None:
         plan.show = show
     if plan.show == "average":
         plan.step = "day"
-
-
-def _offer_ways(plan: Plan, ways: Mapping[str, bool]) -> None:
-    shown = dict(_SHOWN)
-    if ways["sum"] and plan.base:
-        shown["value"] = f"Mean per {plan.base}"
-    off = [way for way in shown if not ways[way]]
-    plan.offer("show", "Show as", plan.show, shown, off)
 
 
 def _count(column: ChartColumn | None, most: int) -> int:

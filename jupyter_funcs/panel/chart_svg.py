@@ -61,10 +61,8 @@ def svg(view: Json) -> str:
     columns = 2 if view["panels"] else 1
     width = _WIDTH // columns
     high = _HEIGHT // columns
-    draw: Callable[[Json, _Scale, int, int], Iterator[str]] = _lines
     if view["kind"] == "bar":
         high = _TOP + 22 * min(len(view["x"]["values"]), _MOST_BARS) + 8
-        draw = _bars
     elif view["kind"] == "stack":
         view = _stacked(view)
 
@@ -72,7 +70,7 @@ def svg(view: Json) -> str:
     drawn = []
     for at, panel in enumerate(view["panels"] or [""]):
         series = [line for line in view["series"] if line["panel"] == panel]
-        parts = [*draw(view | {"series": series}, scale, width, high)]
+        parts = [*_parts(view | {"series": series}, scale, width, high)]
         left = at % columns * width
         top = at // columns * high
         if panel:
@@ -153,7 +151,7 @@ def _number(value: float, written: str) -> str:
     return short_number(value)
 
 
-def _bars(view: Json, scale: _Scale, width: int, _: int) -> Iterator[str]:
+def _bars(view: Json, scale: _Scale, width: int) -> Iterator[str]:
     """Draw bars from left to right, each with its name before it and its value after it."""
     values = view["series"][0]["values"][:_MOST_BARS]
     across = width - 240
@@ -170,8 +168,12 @@ def _bars(view: Json, scale: _Scale, width: int, _: int) -> Iterator[str]:
         yield _text(left + wide + 6, top + 12, _number(value, view["format"]))
 
 
-def _lines(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
-    """Draw all kinds but bars: the axes, the lines, and their names."""
+def _parts(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
+    """Draw bars, or the axes, the lines and their names."""
+    if view["kind"] == "bar":
+        yield from _bars(view, scale, width)
+        return
+
     xs = view["x"]["values"]
     lines = view["series"]
     named = []

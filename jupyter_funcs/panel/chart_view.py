@@ -98,9 +98,7 @@ class Chart:
         if isinstance(plan, str):
             return _nothing(plan)
 
-        drawn: Any = slice(None)
-        if rows is not None:
-            drawn = np.sort(rows)
+        drawn = slice(None) if rows is None else np.sort(rows)
         points = Points(plan, self._planner.ranked, drawn)
         if why := points.make(zoom):
             return _nothing(why, plan.choices)
@@ -174,9 +172,9 @@ class Points:
             name = column.name
             missing = int(data.value[name].isna().sum())
             if missing:
-                rows = plural(missing, "row")
-                are = _are(missing)
-                self.left_out.append(f"{rows} {without} {name} {are} left out.")
+                are = "is" if missing == 1 else "are"
+                rows = f"{plural(missing, 'row')} {without} {name}"
+                self.left_out.append(f"{rows} {are} left out.")
                 data = self.do("data", data.dropna(subset=[name]))
 
         return data
@@ -260,9 +258,7 @@ class Points:
         else:
             by = plan.x.name
 
-        how = "mean"
-        if sums:
-            how = "sum"
+        how = "sum" if sums else "mean"
         table = data.pivot_table(
             plan.y.name, by, **self._columns(), aggfunc=how, observed=True
         )
@@ -327,9 +323,7 @@ class Points:
     @property
     def axis(self) -> str:
         """The axis of the values."""
-        if self.plan.kind == "bar":
-            return "x"
-        return "y"
+        return "x" if self.plan.kind == "bar" else "y"
 
     @property
     def pivoted(self) -> Pivoted | None:
@@ -451,17 +445,13 @@ class Points:
         plan = self.plan
         step = plan.step
         first, sums = plan.aggregation
-        of = "Computed from"
-        if plan.show in {"value", "sum"}:
-            of = "Each point is"
+        of = "Each point is" if plan.show in {"value", "sum"} else "Computed from"
         if step and first != step:
             periods = self.coded.index.to_period(STEPS[step].period)
             self.set(self.coded.groupby(periods).mean().to_timestamp())
             self.notes.append(f"{of} the mean of the {plan.base}s of a {step}.")
         elif step not in {"", plan.base} and plan.show != "average":
-            how = "mean of all rows"
-            if sums:
-                how = plan.how
+            how = plan.how if sums else "mean of all rows"
             self.notes.append(f"{of} the {how} of {_a(step)}.")
 
     def _keep_whole_periods(self) -> None:
@@ -476,8 +466,9 @@ class Points:
 
         is_whole = ~self.table.index.isin([*parts.values()])
         self.cut(is_whole, f"  # whole {plan.step}s")
-        which = f"{listed(parts, 'and')} {plan.step} {_are(len(parts))}"
-        self.notes.append(f"The {which} incomplete and left out.")
+        are = "is" if len(parts) == 1 else "are"
+        which = f"{listed(parts, 'and')} {plan.step}"
+        self.notes.append(f"The {which} {are} incomplete and left out.")
 
     def _convert(self) -> None:
         """Convert the values to what is shown: a moving average, an index or a growth."""
@@ -491,7 +482,8 @@ class Points:
         elif plan.show == "growth":
             if plan.times:
                 self.set(self.coded.asfreq(STEPS[plan.step].rule))
-            self.set(self.coded / self.coded.where(self.coded > 0).shift(plan.year) - 1)
+            before = self.coded.where(self.coded > 0).shift(plan.year)
+            self.set(self.coded / before - 1)
             self.notes.append(
                 f"Each {plan.step or 'period'} against the one a year before."
             )
@@ -550,12 +542,11 @@ def _chart(points: Points, *, all_lines: bool) -> Json:
     """Return the view of some points, without what depends on the frame."""
     plan = points.plan
     panels = points.shown.get("panels", [""])
-    lines = _lines(points)
-    if plan.kind == "scatter":
-        lines = _dots(points)
+    lines = _dots(points) if plan.kind == "scatter" else _lines(points)
     series = sorted(lines, key=lambda line: panels.index(line["panel"]))
     drawn = {line["name"] for line in series}
-    names = [name for name in points.shown.get("lines", [plan.y.name]) if name in drawn]
+    ranked = points.shown.get("lines", [plan.y.name])
+    names = [name for name in ranked if name in drawn]
     colours = _colours(points, names, all_lines=all_lines)
     for line in series:
         line["colour"] = colours.get(line["name"], 0)
@@ -582,9 +573,8 @@ def _colours(
     points: Points, names: Sequence[str], *, all_lines: bool
 ) -> dict[str, int]:
     """Return the colours of lines, which they keep under filters; -1 for those that have none."""
-    order: Sequence[str] = names
-    if points.plan.lines:
-        order = points.ranked(points.plan.lines)
+    lines = points.plan.lines
+    order = points.ranked(lines) if lines else names
     ranks = [*map(order.index, names)]
     free = iter(sorted({*range(COLOURS)}.difference(ranks[:COLOURS])))
     colours = dict.fromkeys(names, -1)
@@ -647,7 +637,8 @@ def _rounded(values: Any, format_: str) -> Any:
     """Round to nine digits, and large amounts to cents: the page is sent every digit."""
     size = max(float(np.nanmax(np.abs(values.to_numpy(float)))), 1e-9)
     most = 2 if format_ == "money" and size >= 100 else 12
-    return values.round(min(max(9 - math.floor(math.log10(size)), 0), most))
+    decimals = max(9 - math.floor(math.log10(size)), 0)
+    return values.round(min(decimals, most))
 
 
 def _nothing(why: str, choices: Sequence[Json] = ()) -> Json:
@@ -696,7 +687,8 @@ def _column_format(column: ChartColumn) -> str:
         telling += name[:1]
     if not MONEY.isdisjoint(telling):
         return "money"
-    if column.additive and (column.data.iloc[:10_000].dropna() % 1 == 0).all():
+    sample = column.data.iloc[:10_000].dropna()
+    if column.additive and (sample % 1 == 0).all():
         return "count"
     return "number"
 
@@ -730,12 +722,6 @@ def _a(step: str) -> str:
     if step == "hour":
         return "an hour"
     return f"a {step}"
-
-
-def _are(count: int) -> str:
-    if count == 1:
-        return "is"
-    return "are"
 
 
 def _program(points: Points, source: Sequence[str]) -> str:

@@ -299,9 +299,10 @@ def _axes(keys: list[str], columns: Columns, wish: Pivot) -> tuple[list[str], st
 
 def _usual_axes(keys: list[str], columns: Columns) -> tuple[str, str]:
     """Return a column for rows and one for columns: a few periods go down, beside a label that varies."""
-    times = [name for name in keys if columns[name].is_time]
-    dates_last = sorted(times, key=lambda name: columns[name].type == "date")
-    time = _first_varying(dates_last, columns)
+    dates = [name for name in keys if columns[name].type == "date"]
+    periods = [name for name in keys if columns[name].names_periods]
+    times = [*periods, *dates]
+    time = _first_varying(times, columns)
     labels = [
         name for name in keys if name not in times and columns[name].type != "bool"
     ]

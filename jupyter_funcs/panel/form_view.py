@@ -351,13 +351,9 @@ class FormView:
         self, field: Field, warned: Sequence[str], unknown: Sequence[str]
     ) -> list[Json]:
         """Return the warnings of the form, or say which values aren't listed."""
-        if not warned:
-            return [
-                self._message(field, text) for text in self._unlisted(field, unknown)
-            ]
-
-        warnings = [self._message(field, text) for text in warned]
-        if self.form.is_set(field.name):
+        texts = warned or self._unlisted(field, unknown)
+        warnings = [self._message(field, text) for text in texts]
+        if warned and self.form.is_set(field.name):
             for message in warnings:
                 message["text"] += " It is sent as given."
 
@@ -467,7 +463,8 @@ class FormView:
 
     def _texts(self, name: str) -> list[str]:
         """Return the texts of what is set, those of several values one after another."""
-        return [text for item in several(self.form[name]) for text in texts_in(item)]
+        values = several(self.form[name])
+        return [text for value in values for text in texts_in(value)]
 
     def _source(self, field: Field) -> FieldSource:
         """Return the options of a field, which those of all rows share."""
@@ -719,9 +716,7 @@ class FormView:
                     self.form[name] = left
                 else:
                     del self.form[name]
-                them = "them"
-                if len(gone) == 1:
-                    them = "it"
+                them = "it" if len(gone) == 1 else "them"
                 removed = listed(map(quote, gone), "and")
                 note = (
                     f"Removed {removed}: {source.field.source} no longer lists {them}."
@@ -755,9 +750,7 @@ def _is_extra(field: Field) -> bool:
 
 def _count_rows(field: Field, held: Any) -> int:
     """Return how many rows a list of objects has, or 1 for an object; 0 if its parts can't be shown."""
-    rows = held
-    if not field.is_rows:
-        rows = [held]
+    rows = held if field.is_rows else [held]
     if not (field.fields and isinstance(rows, list)) or len(rows) > _MOST_ROWS:
         return 0
     if all(isinstance(row, dict) for row in rows):
@@ -768,8 +761,8 @@ def _count_rows(field: Field, held: Any) -> int:
 def _are_a_range(name: str, other: str) -> bool:
     """Return whether the names of fields differ only in which end of a range they mean."""
     both = [words(name), words(other)]
-    rest, of_other = ([word for word in text if word not in _ENDS] for text in both)
-    return rest == of_other and not any(map(_ENDS.isdisjoint, both))
+    rests = [[word for word in text if word not in _ENDS] for text in both]
+    return rests[0] == rests[1] and not any(map(_ENDS.isdisjoint, both))
 
 
 def _is_short(field: Field, control: str) -> bool:
@@ -855,7 +848,8 @@ def _brief(brief: str, whole: str) -> str:
     text = brief
     if not brief.endswith((".", "!", "?", ")")):
         text = " ".join(whole.split())
-    ends = [*(sentence.end() for sentence in _SENTENCE_END.finditer(text)), len(text)]
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    ends.append(len(text))
     end = max((end for end in ends if end <= _BRIEF), default=ends[0])
     return clip(text[:end], _LONGEST_BRIEF)
 

@@ -249,10 +249,10 @@ class HistoryView:
             if len({_key(args, name) for args in sides}) == 1:
                 same.append(f"{label} {_text(before.args[name])}")
                 continue
-            old, new = (_text(args[name]) if name in args else "" for args in sides)
-            if old == new:  # 5 and "5"
-                old, new = (_text(args.get(name), quotes=True) for args in sides)
-            differ.append({"name": label, "before": old, "after": new})
+            texts = [_text(args[name]) if name in args else "" for args in sides]
+            if texts[0] == texts[1]:  # 5 and "5"
+                texts = [_text(args.get(name), quotes=True) for args in sides]
+            differ.append({"name": label, "before": texts[0], "after": texts[1]})
 
         return {"args": differ, "same": " · ".join(same)}
 
@@ -428,8 +428,11 @@ def _charts(frames: list[pd.DataFrame], runs: list[Run], compared: Json) -> Json
     """Return both results as two lines, and sums or means of their largest categories, by one plan for all rows."""
     sides = [*map(flat, frames)]
     about = next((run.entry.description for run in runs if run.entry), "")
-    both = Chart(pd.concat(sides, ignore_index=True), about)
-    rows = np.split(np.arange(sum(map(len, sides))), [len(sides[0])])
+    frame = pd.concat(sides, ignore_index=True)
+    both = Chart(frame, about)
+    positions = np.arange(len(frame))
+    count = len(sides[0])
+    rows = [positions[:count], positions[count:]]
     charts: Json = {}
     wish = ChartWish(kind="line", colour="")
     before, points = _drawn_twice(both, wish, rows)
@@ -480,19 +483,19 @@ def _places_of(axis: Json) -> str:
 def _by_place(view: Json) -> dict[Any, Any]:
     """Return the values of the only line of a chart."""
     axis = view["x"]
-    return dict(zip(axis[_places_of(axis)], view["series"][0]["values"], strict=True))
+    [line] = view["series"]
+    return dict(zip(axis[_places_of(axis)], line["values"], strict=True))
 
 
 def _two_lines(before: Json, points: dict[Any, list[Any]], compared: Json) -> Json:
     """Return the first side's chart with the lines of both."""
-    axis = before["x"]
-    colours = (-2, 0)
-    if compared["neutral"]:
-        colours = (0, 1)
+    axis = before["x"] | {"values": [*range(len(points))]}
+    axis[_places_of(axis)] = [*points]
+    colours = (0, 1) if compared["neutral"] else (-2, 0)
     values = zip(*points.values(), strict=True)
     lines = zip(compared["sides"], colours, values, strict=True)
     return before | {
-        "x": axis | {"values": [*range(len(points))]} | {_places_of(axis): [*points]},
+        "x": axis,
         "series": [
             {"name": name, "colour": colour, "values": [*side]}
             for name, colour, side in lines

@@ -40,6 +40,11 @@ _LONGEST_COPY = 5_000_000  # bytes
 _MOST_HITS = 500
 _PATIENCE = 5.0  # seconds
 _LOOK = 1_000_000  # bytes; longer values are parsed, not searched first
+# Arrays and objects whose items aren't parsed, by how they begin.
+_UNPARSED: dict[bytes, Any] = {
+    b"{": dict[str, msgspec.Raw],
+    b"[": list[msgspec.Raw],
+}
 _NAMES = {
     dict: "object",
     list: "array",
@@ -72,12 +77,11 @@ class JsonTree:
                 "Fold the node and open it again.",
             )
 
-        page = islice(_items(value), first, first + PAGE)
-        return node | {
-            "children": [
-                {"key": _key(key), **_told(*_opened(item))} for key, item in page
-            ]
-        }
+        children = []
+        for key, item in islice(_items(value), first, first + PAGE):
+            child = _told(*_opened(item))
+            children.append({"key": _key(key)} | child)
+        return node | {"children": children}
 
     @answers("json_text")
     def text(self) -> str:
@@ -92,9 +96,8 @@ class JsonTree:
     def find(self, text: Searched) -> Json:
         """Find a text in keys and values, ignoring case; a hit is a list of positions, one per level from the top."""
         until = time.monotonic() + _PATIENCE
-        hits = list(
-            islice(_found(text.casefold(), self._root[1], [], until), _MOST_HITS + 1)
-        )
+        places = _found(text.casefold(), self._root[1], [], until)
+        hits = list(islice(places, _MOST_HITS + 1))
         return {
             "hits": hits[:_MOST_HITS],
             "more": len(hits) > _MOST_HITS,
@@ -138,7 +141,8 @@ def _found(
 
     value, came = _opened(came)
     if not isinstance(value, dict | list):
-        if text in (value if isinstance(value, str) else _start(came)).casefold():
+        shown = value if isinstance(value, str) else _start(came)
+        if text in shown.casefold():
             yield places
         return
 
@@ -174,11 +178,9 @@ def _opened(came: Any) -> Opened:
     """Return a value with its items unparsed, and its source; parses arrays and objects inside of texts too."""
     value = came
     if isinstance(came, msgspec.Raw):
-        kind = {b"{": dict[str, msgspec.Raw], b"[": list[msgspec.Raw]}.get(
-            bytes(memoryview(came)[:1]), Any
-        )
+        first = bytes(memoryview(came)[:1])
         try:
-            value = msgspec.json.decode(came, type=kind)
+            value = msgspec.json.decode(came, type=_UNPARSED.get(first, Any))
         except (msgspec.MsgspecError, UnicodeError):
             # Such as half a pair of surrogates.
             return json.loads(bytes(came)), came

@@ -140,7 +140,9 @@ class ChartPoints(Part, frozen=True, tag_field="kind", tag="points"):
 
     @property
     def zoom(self) -> tuple[float, float] | None:
-        return None if self.low is None or self.high is None else (self.low, self.high)
+        if self.low is None or self.high is None:
+            return None
+        return self.low, self.high
 
 
 Steps = Annotated[list[Computed | Pivot | ChartPoints], Meta(max_length=20)]

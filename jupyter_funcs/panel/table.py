@@ -183,12 +183,11 @@ class TableView:
     def _compute(self, step: Computed) -> TableView:
         """Return the table with a computed column."""
         name = step.name.strip()
-        if not name:
-            raise ArgumentError("The column has no name.", "Choose another name.")
+        what = "" if name else "The column has no name."
         if name in self.flat.columns:
-            raise ArgumentError(
-                f"There is a column {quote(name)}.", "Choose another name."
-            )
+            what = f"There is a column {quote(name)}."
+        if what:
+            raise ArgumentError(what, "Choose another name.")
 
         expression = Expression(step.expression, self._by_name())
         values = expression.result
@@ -373,7 +372,8 @@ class TableView:
         names = [str(name).casefold() for name in self.flat.columns]
         hits = [at for at, name in enumerate(names) if wanted in name]
         if wanted:
-            hits.sort(key=lambda at: (not names[at].startswith(wanted), len(names[at])))
+            hits.sort(key=lambda at: len(names[at]))
+            hits.sort(key=lambda at: not names[at].startswith(wanted))
         columns = [
             {"at": at, "name": self._column(at).name} for at in hits[:_MOST_VALUES]
         ]
@@ -484,7 +484,8 @@ class TableView:
         if not self.rows:
             return lines, name
 
-        test = " & ".join(map(_code, self._tests(query))).replace(FRAME, name)
+        tests = map(_code, self._tests(query))
+        test = " & ".join(tests).replace(FRAME, name)
         if len(test) > 80:
             lines.append(f"rows = {test}")
             test = "rows"

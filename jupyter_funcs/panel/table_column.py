@@ -165,11 +165,6 @@ class TableColumn:
         return len(self.codes.uniques)
 
     @property
-    def is_time(self) -> bool:
-        """Whether it has dates, or names periods."""
-        return self.names_periods or self.type == "date"
-
-    @property
     def names_periods(self) -> bool:
         if self.kind != "text" or not order_of_periods(self.data.dropna().head(1)):
             return False
@@ -366,9 +361,8 @@ class TableColumn:
     def one_of(self, texts: Iterable[str | None]) -> Test:
         """Test whether the values are among these texts; `None` means an empty value."""
         chosen = set(texts)
-        steps: tuple[Operation, ...] = ()
-        if self.kind not in {"number", "text"} and self.type != "bool":
-            steps = self._as_texts
+        by_value = self.kind in {"number", "text"} or self.type == "bool"
+        steps = () if by_value else self._as_texts
         values = applied(pd.Series(self.codes.uniques), steps)
         wanted = [value for value in values.tolist() if plain_text(value) in chosen]
         isin = step("isin", wanted)
@@ -415,9 +409,7 @@ class TableColumn:
         with suppress(InvalidOperation):
             number = Decimal(re.sub(r"[\s,_%]", "", text).replace("−", "-"))
         if number.is_nan():
-            such = "250,000 or -1.5"
-            if self.type == "percent":
-                such = "2.5 %"
+            such = "2.5 %" if self.type == "percent" else "250,000 or -1.5"
             raise ArgumentError(
                 f"{quote(text)} isn't a number.", f"Enter one such as {such}."
             )
@@ -432,9 +424,7 @@ class TableColumn:
             return float(number)
 
         is_object = self.data.dtype == object
-        bits = 63
-        if self.data.dtype.kind == "u":
-            bits = 64
+        bits = 64 if self.data.dtype.kind == "u" else 63
         is_whole = number == number.to_integral_value()
         if is_whole and (is_object or abs(number) < 2**bits):
             return int(number)
@@ -603,9 +593,7 @@ class TableColumn:
         longest = max(
             len(text) + sum(map(str.isupper, text)) / 5 for text in texts if text
         )
-        widest = _WIDEST
-        if self.kind == "date":
-            widest = _WIDEST_TIME
+        widest = _WIDEST_TIME if self.kind == "date" else _WIDEST
         width = round(min(widest, max(_NARROWEST, 18 + _CHARACTER * longest)))
         return {
             "at": self.at,
@@ -635,9 +623,7 @@ def total_facts(columns: Sequence[TableColumn], rows: Any) -> Facts:
         return []
 
     first = columns[0]
-    brief: Callable[[float], str | None] = short_number
-    if first.type == "percent":
-        brief = first.cell
+    brief = first.cell if first.type == "percent" else short_number
     return [
         (name, brief(float(fact)) or "", first.cell(fact) or "")
         for name, fact in facts.items()
