@@ -227,7 +227,6 @@ class Plan:
 
     @property
     def is_over_time(self) -> bool:
-        """Whether it draws values along times or periods."""
         return self.kind in {"line", "area", "stack"}
 
     @property
@@ -345,7 +344,6 @@ class Planner:
         return axes
 
     def _of(self, role: Role) -> list[ChartColumn]:
-        """Return the columns of a role, without those that tell no rows apart."""
         return [
             column
             for column in self.columns
@@ -630,7 +628,6 @@ def _possible(plan: Plan, kind: str, kinds: Sequence[str]) -> str:
 
 
 def _choose_step(plan: Plan, wish: ChartWish, steps: Mapping[str, bool]) -> None:
-    """Choose the period of each point: as wished, if that doesn't make too many points."""
     possible = [step for step in steps if not steps[step]]
     plan.step = [*possible, "year"][0]
     if wish.points in possible:
@@ -640,7 +637,6 @@ def _choose_step(plan: Plan, wish: ChartWish, steps: Mapping[str, bool]) -> None
 
 
 def _choose_way(plan: Plan, wish: ChartWish, ways: Mapping[str, bool]) -> None:
-    """Choose how to show the values: as wished, if possible."""
     show = wish.show
     if not show and not plan.base:
         show = "sum"
@@ -651,7 +647,6 @@ def _choose_way(plan: Plan, wish: ChartWish, ways: Mapping[str, bool]) -> None:
 
 
 def _count(column: ChartColumn | None, most: int) -> int:
-    """Return how many values of a column are drawn; 1 without a column."""
     if not column:
         return 1
     return min(column.distinct, most)
@@ -719,5 +714,4 @@ def _counted(column: ChartColumn) -> str:
 
 
 def _is_flag(column: ChartColumn) -> bool:
-    """Return whether the values of a column are true and false, as texts."""
     return column.distinct <= 2 and set(column.data.cat.categories) <= {"True", "False"}

@@ -139,13 +139,11 @@ class _Scale(NamedTuple):
 def _text(
     x: float, y: float, text: str, anchor: str = "start", longest: int = 24
 ) -> str:
-    """Draw a text; `anchor` is the part of it that is at `x`."""
     place = f'x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}"'
     return f'<text {place} fill="currentColor" fill-opacity=".8">{escaped(text, longest)}</text>'
 
 
 def _number(value: float, written: str) -> str:
-    """Return a number as it is written on an axis."""
     if written == "percent":
         return with_minus(f"{value * 100:.3g}%")
     return short_number(value)
@@ -200,19 +198,14 @@ def _parts(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
 
     wide = xs[-1] - xs[-2] if len(xs) > 1 else 0
     draw = _DRAWN[view["kind"]]
-    # Grey lines below the others.
+    # Grey lines, which have no colour, below the others.
     for line in sorted(lines, key=lambda line: line["colour"] >= 0):
-        colour = _colour(line)
+        colour = _colours()[line["colour"] % COLOURS] if line["colour"] >= 0 else ""
         yield draw(_points(line, xs, scale.floor), place, colour, wide)
         if line in named:
             y = _TOP + 16 * named.index(line)
             yield f'<path d="M{right + 12} {y}h14" stroke="{colour}" stroke-width="1.75"/>'
             yield _text(right + 32, y + 4, line["name"], longest=18)
-
-
-def _colour(line: Json) -> str:
-    """Return the colour of a line; empty for a grey one."""
-    return _colours()[line["colour"] % COLOURS] if line["colour"] >= 0 else ""
 
 
 def _marks(axis: Json, most: float) -> list[tuple[float, str]]:
@@ -241,7 +234,6 @@ def _points(line: Json, xs: Sequence[float], floor: float) -> Vertices:
 
 
 def _line(points: Vertices, place: Place, colour: str, wide: float) -> str:
-    """Draw a line through points."""
     stroke = _GREY
     if colour:
         stroke = f'stroke="{colour}" stroke-width="1.75"'
@@ -254,7 +246,6 @@ def _line(points: Vertices, place: Place, colour: str, wide: float) -> str:
 
 
 def _dots(points: Vertices, place: Place, colour: str, _: float) -> str:
-    """Draw a circle at each point."""
     circles = []
     for x, y, _ in points:
         left, top = place(x, y).split()

@@ -322,7 +322,6 @@ class Points:
 
     @property
     def axis(self) -> str:
-        """The axis of the values."""
         return "x" if self.plan.kind == "bar" else "y"
 
     @property
@@ -489,7 +488,6 @@ class Points:
             )
 
     def bars(self) -> None:
-        """Sort the bars, keep the first of them, and note what each shows."""
         plan = self.plan
         count = len(self.table)
         how = plan.how
@@ -642,7 +640,6 @@ def _rounded(values: Any, format_: str) -> Any:
 
 
 def _nothing(why: str, choices: Sequence[Json] = ()) -> Json:
-    """Return the view of a chart without points."""
     return {
         "kind": "line",
         "title": "",

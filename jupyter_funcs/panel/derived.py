@@ -75,7 +75,6 @@ class Expression:
             raise ArgumentError("The expression names no column.", _SUCH)
 
     def _hold(self, match: re.Match[str]) -> str:
-        """Keep a quoted name, and put an identifier in its place."""
         self._quoted.append(match[1])
         return f" _quoted_{len(self._quoted) - 1}_ "
 
@@ -190,14 +189,12 @@ def _ratio(values: Coded, divisor: Coded) -> Coded:
 
 
 def _share(values: Coded, groups: Coded, _: int) -> Coded:
-    """Divide by the sum of all values, or of those of the same group."""
     if groups is values:
         return _ratio(values, values.sum())
     return _ratio(values, groups.transform("sum"))
 
 
 def _rolling(values: Coded, groups: Coded, count: int) -> Coded:
-    """Average each value with those before it, in all rows or in a group."""
     if groups is values:
         return values.rolling(count).mean()
     mean = Coded(
@@ -333,7 +330,6 @@ def _hows(measure: str, adding: Sequence[str], parts: Sequence[str]) -> list[str
 
 
 def _label(measure: str, how: str) -> str:
-    """Return what the values of a pivot are called."""
     if not measure:
         return "Rows"
     if how == "sum":
@@ -342,7 +338,6 @@ def _label(measure: str, how: str) -> str:
 
 
 def _note(how: str, parts: Sequence[str]) -> str:
-    """Return what else is said of the values of a pivot."""
     if how == "ratio":
         return f"The sum of {parts[0]} by that of {parts[1]}."
     return _NOTES.get(how, "")

@@ -157,7 +157,6 @@ class FormView:
                 source.ask()
 
     def _forget(self) -> None:
-        """Forget whether Run was pressed, and what was carried over, refused and removed."""
         self._pressed = False
         # Fields that were filled in, and whether from another form.
         self._carried: dict[str, bool] = {}
@@ -195,7 +194,6 @@ class FormView:
         }
 
     def _control(self, field: Field) -> str:
-        """Return which control of the page a field is entered with."""
         if field.fields:
             return "rows" if field.is_rows else "group"
         if field.kind is Kind.YES_NO and len(field.options) == 2:
@@ -224,7 +222,6 @@ class FormView:
         return set()
 
     def _field_view(self, field: Field, *, more: bool) -> Json:
-        """Return what a field takes, as the `FieldView` of the protocol."""
         control = self._control(field)
         help_text = _help(field)
         brief = _brief(inert(field.brief), help_text)
@@ -462,7 +459,6 @@ class FormView:
         return places[min(places)] if places else ""
 
     def _texts(self, name: str) -> list[str]:
-        """Return the texts of what is set, those of several values one after another."""
         values = several(self.form[name])
         return [text for value in values for text in texts_in(value)]
 
@@ -622,7 +618,6 @@ class FormView:
         return self._typed(text)
 
     def _each(self, field: Field, texts: list[str]) -> Each:
-        """Read several values, for one run each."""
         lines = [line for line in self._typable(field, texts) if line]
         if field.kind is Kind.LIST:
             return Each(tuple(self._items(line) for line in lines if line.strip()))
@@ -744,7 +739,6 @@ def is_needed(field: Field) -> bool:
 
 
 def _is_extra(field: Field) -> bool:
-    """Return whether a field may be under More options."""
     return field.default is not None or (field.kind is Kind.JSON and not field.fields)
 
 
@@ -766,7 +760,6 @@ def _are_a_range(name: str, other: str) -> bool:
 
 
 def _is_short(field: Field, control: str) -> bool:
-    """Return whether a field fits on a line with others."""
     if control in {"number", "date"} or (control == "choice" and field.options):
         shown = (*field.options, _hint(field, control))
         return len(field.label) <= 14 and max(map(len, shown)) <= 13

@@ -204,7 +204,6 @@ def _rule_of(field: Field) -> Collection[str]:
 
 
 def _breaks_down(field: Field) -> bool:
-    """Return whether a field chooses what a result is broken down by."""
     return bool(field.options) and folded(field.name) in _BREAKDOWNS
 
 
@@ -322,7 +321,6 @@ def _taken(
 
 
 def _listed(session: Client[RemoteCall]) -> Catalog:
-    """Return the catalog, empty before it is listed."""
     return session.listed or Catalog(())
 
 

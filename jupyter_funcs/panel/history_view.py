@@ -98,7 +98,6 @@ class HistoryView:
         ]
 
     def _row(self, run: Run, varying: Iterable[str] = ()) -> Json:
-        """Return a run as a row of the history, with its arguments that vary."""
         began = run.started.astimezone()
         today = began.date() == dt.datetime.now().astimezone().date()
         labels = self._labels(run.function)
@@ -275,7 +274,6 @@ def _varying(runs: list[Run]) -> Messages:
 
 
 def _without_result(run: Run) -> str:
-    """Return why a run has no result; empty if it should have one."""
     ends = {
         "done": "",
         "running": "hasn't ended",

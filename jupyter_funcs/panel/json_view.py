@@ -77,10 +77,8 @@ class JsonTree:
                 "Fold the node and open it again.",
             )
 
-        children = []
-        for key, item in islice(_items(value), first, first + PAGE):
-            child = _told(*_opened(item))
-            children.append({"key": _key(key)} | child)
+        page = islice(_items(value), first, first + PAGE)
+        children = [{"key": _key(key), **_told(*_opened(item))} for key, item in page]
         return node | {"children": children}
 
     @answers("json_text")

@@ -211,7 +211,6 @@ class Panel(anywidget.AnyWidget):
     # Messages to the page
 
     def _texts(self) -> dict[str, str]:
-        """Return the text of each trait."""
         state = self._state
         parts = {
             "_view": state.view(),
@@ -247,7 +246,6 @@ class Panel(anywidget.AnyWidget):
     # Requests of the page
 
     def _receive(self, _: object, content: object, __: object) -> None:
-        """Answer a request on the background loop."""
         if len(self._asked) >= _MOST_ASKED:
             lines = ["The panel has too many requests to answer.", "Wait a moment."]
             self._reply(content, {"error": lines})

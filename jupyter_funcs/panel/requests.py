@@ -230,7 +230,6 @@ def answers(
 
 
 def kind_of(content: object) -> RequestKind | None:
-    """Return the kind of a request; ``None`` if there is no such kind."""
     name = only(dict, content).get("kind")
     return KINDS.get(name) if isinstance(name, str) else None
 

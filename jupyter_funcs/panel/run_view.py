@@ -132,7 +132,6 @@ class ResultView:
 
     @property
     def _is_held(self) -> bool:
-        """Whether its variable still holds the frame."""
         return notebook.variables().get(self.variable) is self.frame
 
     @property
@@ -227,7 +226,6 @@ class ResultView:
         high: Finite | None,
         steps: Steps = NO_STEPS,
     ) -> Json:
-        """Return a chart of a view, and keep it for the saved notebook."""
         zoom = ChartPoints(wish, low, high).zoom
         table = self.table.made(steps)
         source = table.code(query, self.held_as or self.recipe, melted=True)

@@ -85,7 +85,6 @@ class Visit:
 
     @property
     def shown_result(self) -> ResultView:
-        """The result; asking for it without one is an error."""
         if not self.result:
             raise ArgumentError(GONE)
         return self.result
@@ -405,7 +404,6 @@ class PanelState:
 
     @property
     def chosen(self) -> Visit:
-        """The function that is shown; asking for it without one is an error."""
         if not self.visit:
             what = "Nothing can be done here: no function is chosen."
             raise ArgumentError(what, "Choose one first.")
@@ -422,10 +420,19 @@ class PanelState:
         with self.lock:
             visit = self._visits.get(function.slug)
             if not visit:
-                visit = self._opened(function, form or function.form(), output)
-                if form is not None:
+                is_named = form is not None
+                form = form or function.form()
+                for name in list(form.values):  # %funcs panel F Symbol=[a, b]
+                    for part, value in list(parts_in(form.field(name), form[name])):
+                        if value is not UNSET:
+                            form[part.name] = as_several(part, value)
+
+                slug = function.slug
+                keeper = notebook.ResultVariable(slug, self.cell, output, form.args)
+                visit = Visit(function, form, keeper, self.runs)
+                if is_named:
                     visit.name_in_cell(output)
-                self._visits[function.slug] = visit
+                self._visits[slug] = visit
 
             self._presets = self.header.presets(visit.function.name)
             if visit is not self.visit or visit.inputs.form is not visit.form:
@@ -441,17 +448,6 @@ class PanelState:
                 self.visit = visit
 
         return visit
-
-    def _opened(self, function: RemoteCall, form: Form, output: str) -> Visit:
-        """Return a function that is opened for the first time."""
-        for name in list(form.values):  # %funcs panel F Symbol=[a, b]
-            for part, value in list(parts_in(form.field(name), form[name])):
-                if value is not UNSET:
-                    form[part.name] = as_several(part, value)
-
-        slug = function.slug
-        keeper = notebook.ResultVariable(slug, self.cell, output, form.args)
-        return Visit(function, form, keeper, self.runs)
 
     @answers()
     async def refresh(self) -> Json:
@@ -536,7 +532,6 @@ class PanelState:
 
     @answers(begins=True)
     async def example(self, function: Name) -> None:
-        """Run a function with the values of its example."""
         visit = self.enter(self.session[function])
         self.publish()
         visit.form.update(await example_values(visit.function, visit.form))
@@ -567,7 +562,6 @@ class PanelState:
 
     @answers()
     async def open(self, number: RunNumber) -> None:
-        """Show the result of an earlier run that is still in memory."""
         run = self.session.history.get(number)
         visit = self._filled(run)
         frame = frame_of_run(run)

@@ -181,7 +181,6 @@ class TableView:
         return TableView(table, self._about, source, points.pivoted)
 
     def _compute(self, step: Computed) -> TableView:
-        """Return the table with a computed column."""
         name = step.name.strip()
         what = "" if name else "The column has no name."
         if name in self.flat.columns:
@@ -189,7 +188,7 @@ class TableView:
         if what:
             raise ArgumentError(what, "Choose another name.")
 
-        expression = Expression(step.expression, self._by_name())
+        expression = Expression(step.expression, self._by_name)
         values = expression.result
         frame = self.flat.assign(**{name: values.value})
         if not expression.adds_up:
@@ -206,7 +205,7 @@ class TableView:
 
     def _pivot(self, wish: Pivot) -> TableView:
         """Return a pivot of the rows of a view, made of only the columns that it needs."""
-        columns = self._by_name()
+        columns = self._by_name
         pivoted = pivot(columns, wish)
         query = self._whole_periods(wish.of, pivoted)
         read = [name for name in columns if name in pivoted.read]
@@ -242,7 +241,7 @@ class TableView:
 
     def _calendars_differ(self, pivoted: Pivoted, rows: pd.DataFrame) -> bool:
         """Return whether rows of different days are brought together by the name of their quarter."""
-        columns = self._by_name()
+        columns = self._by_name
         keys = {*pivoted.rows, pivoted.across} & columns.keys()
         labels = [columns[name] for name in keys if columns[name].names_periods]
         if not labels:
@@ -256,6 +255,7 @@ class TableView:
             calendars_differ(label.data.loc[rows.index], dates) for label in labels
         )
 
+    @cached_property
     def _by_name(self) -> dict[str, TableColumn]:
         return {
             str(name): self._column(at) for at, name in enumerate(self.flat.columns)
@@ -329,13 +329,9 @@ class TableView:
                 f"{count:,} cells are too many.", f"Ask for {_MOST_CELLS:,} at most."
             )
 
-        texts: list[list[str | None]] = [[] for _ in rows]
-        sums = {}
-        for column in chosen:
-            for row, value in zip(texts, column.data.iloc[rows], strict=True):
-                row.append(column.cell(value))
-            sums[str(column.at)] = self._sum(query, column)
-
+        cells = [map(column.cell, column.data.iloc[rows]) for column in chosen]
+        texts = [*map(list, zip(*cells, strict=True))] if chosen else [[]] * len(rows)
+        sums = {str(column.at): self._sum(query, column) for column in chosen}
         page = {
             "total": total,
             "from": first,
@@ -550,7 +546,6 @@ class TableView:
         return self._cache.get(_ROWS, repr(query), make)
 
     def _column(self, at: int) -> TableColumn:
-        """Return a column by its position."""
         if not 0 <= at < self.column_count:
             raise ArgumentError(
                 f"There is no column {at:,}: the table has {self.column_count:,}.",
@@ -617,7 +612,6 @@ class TableView:
             yield tests
 
     def _mask(self, tests: Tests) -> NDArray[np.bool_]:
-        """Return which rows pass any of some tests."""
         passed = np.zeros(self.rows, dtype=bool)
         for column, test in tests.items():
             passed |= column.mask(test)
@@ -642,7 +636,6 @@ class TableView:
 
 
 def _code(tests: Tests) -> str:
-    """Return the code of a mask of the rows that pass any of some tests."""
     texts = [column.code(test) for column, test in tests.items()]
     if len(texts) == 1:
         return texts[0]

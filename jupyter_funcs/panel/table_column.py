@@ -172,7 +172,6 @@ class TableColumn:
 
     @property
     def adds_up(self) -> bool:
-        """Whether a sum of its values means something."""
         is_number = self.type in {"money", "count", "number"}
         return self.is_amount and is_number and adds_up(self.role)
 
