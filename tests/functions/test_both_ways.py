@@ -127,12 +127,12 @@ RECEIVED: list[tuple[Any, Any, Any]] = [
 
 @pytest.mark.fault(155)
 @pytest.mark.parametrize(
-    ("annotation", "given", "received"),
+    ("annotation", "argument", "received"),
     RECEIVED,
     ids=[f"{row[0]} {row[1]}" for row in RECEIVED],
 )
 def test_a_function_receives_the_same_either_way(
-    way: Way, annotation: Any, given: Any, received: Any
+    way: Way, annotation: Any, argument: Any, received: Any
 ) -> None:
     """Of every kind of annotation, with white space, repeats and empty items."""
     seen: list[Any] = []
@@ -142,7 +142,7 @@ def test_a_function_receives_the_same_either_way(
         return 1
 
     take.__annotations__["value"] = annotation
-    way(take)(value=given)
+    way(take)(value=argument)
     assert [(value, type(value)) for value in seen] == [(received, type(received))]
 
 
@@ -288,15 +288,15 @@ def test_objects_of_the_kernel_are_passed_by_reference() -> None:
     form = jf.Form(jf.connect([merge]).merge, left=frame, right=frame, n=frame)
     assert form.args["left"] is form.args["right"] is frame
     assert form.errors.keys() == {"n"}
-    asked = jf.connect([merge]).merge.request(left=frame, right=frame, how="left")
-    assert asked["arguments"] == {
+    request = jf.connect([merge]).merge.request(left=frame, right=frame, how="left")
+    assert request["arguments"] == {
         "left": "<DataFrame>",
         "right": "<DataFrame>",
         "how": "left",
     }
     parameters = [
-        Parameter.of_python(each, "")
-        for each in inspect.signature(merge).parameters.values()
+        Parameter.of_python(parameter, "")
+        for parameter in inspect.signature(merge).parameters.values()
     ]
     assert [parameter.takes_objects for parameter in parameters] == [
         True,

@@ -72,8 +72,8 @@ ANNOTATIONS = [
 def test_a_parameter_is_read_from_its_annotation(
     annotation: Any, code: int, many: bool, type_: type
 ) -> None:
-    found = parameter(annotation)
-    assert (found.code, found.many, found.type, found.required) == (
+    param = parameter(annotation)
+    assert (param.code, param.many, param.type, param.required) == (
         code,
         many,
         type_,
@@ -152,14 +152,14 @@ DESCRIPTIONS = [
 
 
 @pytest.mark.parametrize(
-    ("found", "rules", "text"),
+    ("param", "rules", "text"),
     DESCRIPTIONS,
     ids=[row_id(text) for *_, text in DESCRIPTIONS],
 )
 def test_the_description_is_in_the_services_own_wording(
-    found: Parameter, rules: Any, text: str
+    param: Parameter, rules: Any, text: str
 ) -> None:
-    assert found.description(rules) == text
+    assert param.description(rules) == text
 
 
 INVALID_DEFAULTS = [
@@ -199,7 +199,7 @@ def test_bounds_of_text_are_refused_when_published() -> None:
 
 
 def test_options_help_and_the_errors_about_them_may_follow_from_the_data() -> None:
-    found = parameter(
+    param = parameter(
         Annotated[
             str,
             Options(lambda data: tuple(data)),  # noqa: PLW0108
@@ -207,11 +207,11 @@ def test_options_help_and_the_errors_about_them_may_follow_from_the_data() -> No
         ]
     )
     assert (
-        found.description((), ["a", "b"])
+        param.description((), ["a", "b"])
         == "[Required] One of 2. Options are 'a', 'b'."
     )
-    assert found.read("B", ["a", "b"]) == ("b", [])
-    assert found.read("c", ["a", "b"]) == (
+    assert param.read("B", ["a", "b"]) == ("b", [])
+    assert param.read("c", ["a", "b"]) == (
         None,
         ["P has no option 'c'. Options are 'a', 'b'."],
     )
@@ -338,12 +338,12 @@ SCHEMAS = [
 
 
 @pytest.mark.parametrize(
-    ("found", "schema"), SCHEMAS, ids=[row_id(schema) for _, schema in SCHEMAS]
+    ("param", "schema"), SCHEMAS, ids=[row_id(schema) for _, schema in SCHEMAS]
 )
 def test_a_schema_declares_what_the_annotation_and_the_default_say(
-    found: Parameter, schema: dict[str, Any]
+    param: Parameter, schema: dict[str, Any]
 ) -> None:
-    assert found.schema(DEMO) == schema
+    assert param.schema(DEMO) == schema
     Draft202012Validator.check_schema(schema)
     if "default" in schema:
         Draft202012Validator(schema).validate(schema["default"])
@@ -364,14 +364,14 @@ FROM_JSON = [
 
 
 @pytest.mark.parametrize(
-    ("found", "sent", "value"),
+    ("param", "sent", "value"),
     FROM_JSON,
     ids=[row_id(sent) for _, sent, _ in FROM_JSON],
 )
 def test_objects_and_nested_lists_are_read_from_json(
-    found: Parameter, sent: Any, value: Any
+    param: Parameter, sent: Any, value: Any
 ) -> None:
-    assert found.read(sent, DEMO) == (value, [])
+    assert param.read(sent, DEMO) == (value, [])
 
 
 NOT_FROM_JSON = [
@@ -399,14 +399,14 @@ NOT_FROM_JSON = [
 
 
 @pytest.mark.parametrize(
-    ("found", "sent", "text"),
+    ("param", "sent", "text"),
     NOT_FROM_JSON,
     ids=[row_id(sent) for _, sent, _ in NOT_FROM_JSON],
 )
 def test_json_that_does_not_fit_is_refused_with_its_place(
-    found: Parameter, sent: Any, text: str
+    param: Parameter, sent: Any, text: str
 ) -> None:
-    _, [message] = found.read(sent, DEMO)
+    _, [message] = param.read(sent, DEMO)
     assert message.startswith(text)
 
 
@@ -585,26 +585,26 @@ WIRE_VALUES = [
 
 @pytest.mark.fault(155, 156)
 @pytest.mark.parametrize(
-    ("found", "sent", "value"),
+    ("param", "sent", "value"),
     WIRE_VALUES,
-    ids=[row_id(f"{found.type.__name__} {sent}") for found, sent, _ in WIRE_VALUES],
+    ids=[row_id(f"{param.type.__name__} {sent}") for param, sent, _ in WIRE_VALUES],
 )
 def test_a_wire_value_becomes_a_python_value(
-    found: Parameter, sent: Any, value: Any
+    param: Parameter, sent: Any, value: Any
 ) -> None:
-    assert found.read(sent, DEMO) == (value, [])
+    assert param.read(sent, DEMO) == (value, [])
 
 
 @pytest.mark.parametrize("sent", [None, "", "  ", [], [""], [None, ""]], ids=row_id)
-@pytest.mark.parametrize("found", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("param", KINDS.values(), ids=KINDS)
 def test_an_absent_or_empty_value_of_the_first_wire_means_the_default(
-    found: Parameter, sent: Any
+    param: Parameter, sent: Any
 ) -> None:
     """White space is content where any text is valid."""
-    if sent == "  " and found in (TEXT, TEXTS):
+    if sent == "  " and param in (TEXT, TEXTS):
         return
-    assert found.is_absent(sent)
-    assert found.read(sent, DEMO) == (found.default, [])
+    assert param.is_absent(sent)
+    assert param.read(sent, DEMO) == (param.default, [])
 
 
 TYPED_VALUES = [
@@ -640,13 +640,13 @@ TYPED_VALUES = [
 
 @pytest.mark.fault(155)
 @pytest.mark.parametrize(
-    ("found", "sent", "value"),
+    ("param", "sent", "value"),
     TYPED_VALUES,
-    ids=[row_id(f"{found.type.__name__} {sent}") for found, sent, _ in TYPED_VALUES],
+    ids=[row_id(f"{param.type.__name__} {sent}") for param, sent, _ in TYPED_VALUES],
 )
-def test_typed_json_is_taken_as_it_is(found: Parameter, sent: Any, value: Any) -> None:
+def test_typed_json_is_taken_as_it_is(param: Parameter, sent: Any, value: Any) -> None:
     """Null where the annotation allows None, and empty texts and lists; chosen values are never empty."""
-    read, errors = found.read(sent, DEMO, typed=True)
+    read, errors = param.read(sent, DEMO, typed=True)
     assert (read, type(read), errors) == (value, type(value), [])
 
 
@@ -671,12 +671,12 @@ NOT_TYPED = [
 
 
 @pytest.mark.parametrize(
-    ("found", "sent", "text"), NOT_TYPED, ids=[row_id(text) for *_, text in NOT_TYPED]
+    ("param", "sent", "text"), NOT_TYPED, ids=[row_id(text) for *_, text in NOT_TYPED]
 )
 def test_typed_json_that_does_not_fit_is_refused(
-    found: Parameter, sent: Any, text: str
+    param: Parameter, sent: Any, text: str
 ) -> None:
-    _, errors = found.read(sent, DEMO, typed=True)
+    _, errors = param.read(sent, DEMO, typed=True)
     assert errors[0] == text
 
 
@@ -736,14 +736,14 @@ INVALID_VALUES = [
 
 
 @pytest.mark.parametrize(
-    ("found", "sent", "text"),
+    ("param", "sent", "text"),
     INVALID_VALUES,
-    ids=[row_id(f"{found.type.__name__} {sent}") for found, sent, _ in INVALID_VALUES],
+    ids=[row_id(f"{param.type.__name__} {sent}") for param, sent, _ in INVALID_VALUES],
 )
 def test_an_invalid_value_is_named_with_what_is_valid(
-    found: Parameter, sent: Any, text: str
+    param: Parameter, sent: Any, text: str
 ) -> None:
-    _, [message] = found.read(sent, DEMO)
+    _, [message] = param.read(sent, DEMO)
     assert message.startswith(text)
 
 
@@ -756,22 +756,22 @@ JSON = st.recursive(
 )
 
 
-@given(found=st.sampled_from([*KINDS.values()]), sent=JSON)
+@given(param=st.sampled_from([*KINDS.values()]), sent=JSON)
 def test_any_json_is_either_read_or_refused_in_one_printable_line(
-    found: Parameter, sent: Any
+    param: Parameter, sent: Any
 ) -> None:
-    value, errors = found.read(sent, DEMO)
+    value, errors = param.read(sent, DEMO)
     assert all(text.startswith("P ") and text.isprintable() for text in errors)
-    if errors or value == found.default:
+    if errors or value == param.default:
         return
-    for item in value if found.many else [value]:
-        assert isinstance(item, found.type)
-        assert not found.options or found.type is bool or str(item) in found.options
-    if found is FLAG:
+    for item in value if param.many else [value]:
+        assert isinstance(item, param.type)
+        assert not param.options or param.type is bool or str(item) in param.options
+    if param is FLAG:
         return
     # What was read is stable: sent again in its wire form, it is the same.
-    again = [str(item) for item in value] if found.many else str(value)
-    assert found.read(again, DEMO) == (value, [])
+    again = [str(item) for item in value] if param.many else str(value)
+    assert param.read(again, DEMO) == (value, [])
 
 
 @given(st.dates())
@@ -786,7 +786,7 @@ def test_an_integer_is_accepted_only_within_its_bounds(number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "found",
+    "param",
     [NUMBER, RATIO, DAY, FLAG, COMPANY, YES_NO, parameter(list[float])],
     ids=["int", "float", "date", "bool", "symbol", "option", "list"],
 )
@@ -802,12 +802,12 @@ def test_an_integer_is_accepted_only_within_its_bounds(number: int) -> None:
     ids=["digits", "decimals", "an exponent", "400 decimals", "words"],
 )
 def test_a_long_value_is_refused_before_it_is_converted(
-    found: Parameter, sent: str
+    param: Parameter, sent: str
 ) -> None:
     """FAULTS.md 133: whatever the libraries do with a million digits, the time is linear."""
 
     def read(length: int) -> None:
-        value, errors = found.read(sent[:length], DEMO)
+        value, errors = param.read(sent[:length], DEMO)
         assert value in (None, [])
         assert len(errors) == 1
         assert len(errors[0]) < 500
@@ -820,7 +820,8 @@ def test_a_long_value_is_refused_before_it_is_converted(
 @pytest.mark.slow
 def test_numbers_whose_hashes_collide_take_no_longer_than_others() -> None:
     """FAULTS.md 133: Python's tables of numbers take quadratic time for the numbers of somebody who knows them."""
-    mask, at = 2**17 - 1, 1
+    mask = 2**17 - 1
+    at = 1
     numbers = []
     # One place after the other, in the order in which the table looks for a free one.
     for _ in range(43_800):
@@ -828,7 +829,8 @@ def test_numbers_whose_hashes_collide_take_no_longer_than_others() -> None:
         at = (5 * at + 1) & mask
     taken = frozenset(numbers)
     for number in range(mask + 1, 1 << 22):
-        place, rest = number & mask, number
+        place = number & mask
+        rest = number
         while place in taken and rest:
             rest >>= 5
             place = (5 * place + rest + 1) & mask
@@ -836,10 +838,11 @@ def test_numbers_whose_hashes_collide_take_no_longer_than_others() -> None:
             numbers.append(number)
         if len(numbers) == 52_000:
             break
-    found, others = parameter(list[int]), list(range(len(numbers)))
-    assert found.read(numbers, None) == (numbers, [])
+    param = parameter(list[int])
+    others = list(range(len(numbers)))
+    assert param.read(numbers, None) == (numbers, [])
     took = [
-        min(seconds(lambda _: found.read(sent, None), 0) for _ in range(5))  # noqa: B023 - called at once
+        min(seconds(lambda _: param.read(sent, None), 0) for _ in range(5))  # noqa: B023 - called at once
         for sent in (numbers, others)
     ]
     assert took[0] < 3 * took[1]
@@ -849,12 +852,12 @@ def test_many_values_of_many_options_are_read_in_linear_time() -> None:
     """FAULTS.md 133."""
 
     def read(number: int) -> None:
-        found = parameter(
+        param = parameter(
             Annotated[
                 list[str], Options(*(f"Store {at}" for at in range(number // 10)))
             ]
         )
-        value, errors = found.read([f"store {number // 10 - 1}"] * number, None)
+        value, errors = param.read([f"store {number // 10 - 1}"] * number, None)
         assert {*value} == {f"Store {number // 10 - 1}"}
         assert not errors
 
