@@ -1,4 +1,4 @@
-"""A panel of the demo's session, as its page sees it."""
+"""A panel of the demo session, as its page sees it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page asks of a panel, without the page."""
+"""Send a panel the requests of a page, without a page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_RESULT = {"result": None, "partial": None, "warnings": [], "more": False}
 
 
 class Page:
-    """What a page asks of a panel, and what it is sent."""
+    """The requests of a page to a panel, and the messages that it receives."""
 
     def __init__(self, panel: Panel) -> None:
         self.panel = panel
@@ -29,7 +29,7 @@ class Page:
         background.run(
             self.panel._answer({"v": 1, "id": number, "kind": kind, **fields})
         )
-        [reply] = [each for each in self.sent if each.get("re") == number]
+        [reply] = [message for message in self.sent if message.get("re") == number]
         json.dumps(reply, allow_nan=False)
         return reply
 
@@ -48,7 +48,7 @@ class Page:
 
     @property
     def args(self) -> dict[str, Any]:
-        """What its form sends."""
+        """The arguments that the form would send."""
         assert self.panel.form is not None
         return self.panel.form.args
 
@@ -62,7 +62,7 @@ def messages(panel: Panel) -> dict[str, list[str]]:
     """Return the errors at the fields that a page shows."""
     fields = json.loads(panel._values)["fields"]
     told = {
-        name: [each["text"] for each in field.get("errors", [])]
+        name: [error["text"] for error in field.get("errors", [])]
         for name, field in fields.items()
     }
     return {name: texts for name, texts in told.items() if texts}

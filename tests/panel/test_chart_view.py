@@ -1,4 +1,4 @@
-"""The chart of the panel: what it draws is what its code computes, and what it says of it is so."""
+"""The chart of the panel: it draws what its code computes, and its notes are true."""
 
 from __future__ import annotations
 
@@ -57,8 +57,10 @@ def drawn(view: View) -> Any:
 
 def choice(view: View, name: str) -> dict[str, bool]:
     """The values of a choice, and whether each can be chosen."""
-    found = next(each for each in view["choices"] if each["name"] == name)
-    return {option["value"]: not option.get("disabled") for option in found["options"]}
+    setting = next(setting for setting in view["choices"] if setting["name"] == name)
+    return {
+        option["value"]: not option.get("disabled") for option in setting["options"]
+    }
 
 
 def table_of(code: str, frame: pd.DataFrame) -> pd.DataFrame:
@@ -72,7 +74,7 @@ def table_of(code: str, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def generated(seed: int) -> tuple[pd.DataFrame, ChartWish]:
-    """A frame of any shape that a function may return, and what a person may choose: each pair of points and show."""
+    """A frame of any shape that a function may return, with every pair of points and show that a user may choose."""
     random = np.random.default_rng(seed)
     times = {
         "days": pd.date_range("2022-03-05", periods=int(random.integers(3, 900))),
@@ -131,7 +133,7 @@ SEEDS = [
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_code_computes_the_points_that_are_drawn(seed: int) -> None:
-    """On 50 generated frames; and all of a view is plain JSON."""
+    """On 50 generated frames. Every view is plain JSON."""
     frame, wish = generated(seed)
     zoom = None if seed % 3 else (19_200.0, 19_300.0)
     mask = None if seed % 2 else np.random.default_rng(seed).random(len(frame)) < 0.8
@@ -168,10 +170,10 @@ def test_the_code_computes_the_points_that_are_drawn(seed: int) -> None:
 
 
 def test_the_default_is_the_finest_line_that_a_reader_can_see() -> None:
-    """Two years of days are 105 weeks of daily means, and it is said; the largest line has the first colour."""
+    """Two years of days become 105 weekly means, and a note says so; the largest line has the first colour."""
     view = Chart(daily(2), "in EUR").view()
-    said = [view[name] for name in ("kind", "title", "unit", "step")]
-    assert said == ["line", "Spend by region", "EUR a day on average", "week"]
+    heading = [view[name] for name in ("kind", "title", "unit", "step")]
+    assert heading == ["line", "Spend by region", "EUR a day on average", "week"]
     assert view["notes"] == ["Each point is the mean of the days of a week."]
     assert [(line["name"], line["colour"]) for line in view["series"]] == [
         ("R0", 0),
@@ -192,11 +194,11 @@ def test_the_default_is_the_finest_line_that_a_reader_can_see() -> None:
         "growth": True,
     }
     labels = {
-        each["value"]: each["label"]
+        option["value"]: option["label"]
         for choice in view["choices"][-3:]
-        for each in choice["options"]
+        for option in choice["options"]
     }
-    assert [labels[each] for each in ("value", "day", "week")] == [
+    assert [labels[value] for value in ("value", "day", "week")] == [
         "Mean per day",
         "Day (zoom in)",
         "Week",
@@ -208,7 +210,7 @@ def test_the_default_is_the_finest_line_that_a_reader_can_see() -> None:
 @pytest.mark.parametrize("zone", [None, "UTC", "America/New_York", "UTC+05:30"])
 @pytest.mark.parametrize("freq", ["60min", "7s", "1234ms"])
 def test_times_are_those_of_the_table(unit: Any, zone: str | None, freq: str) -> None:
-    """To the millisecond that a page counts in; a zoom from one point to another shows both."""
+    """To the millisecond, the unit of a page; a zoom from one point to another shows both."""
     times = pd.date_range("2026-01-01", periods=200, freq=freq, tz=zone).as_unit(unit)
     frame = pd.DataFrame({"At": times, "Load": np.arange(200.0)})
     days = Chart(frame).view()["x"]["values"]
@@ -230,7 +232,7 @@ def test_a_zoom_shows_finer_points() -> None:
         chart.view(ChartWish(points="month"), zoom=(first, first + 99.0))["step"]
         == "month"
     )
-    # Where there is nothing, all of it.
+    # A zoom to an empty range shows everything.
     assert chart.view(zoom=(0.0, 1.0))["step"] == "week"
 
 
@@ -245,7 +247,7 @@ def test_a_zoom_shows_finer_points() -> None:
 def test_an_incomplete_month_is_left_out_of_sums(
     show: str, unit: str, shown: list[float]
 ) -> None:
-    """A mean per day stands for an incomplete month too; its sum would look like a fall."""
+    """A mean per day also describes an incomplete month; its sum would look like a fall."""
     days = pd.date_range("2023-01-16", "2023-03-31")
     view = Chart(pd.DataFrame({"Date": days, "Spend": days.month * 10.0})).view(
         ChartWish(points="month", show=show)
@@ -279,7 +281,7 @@ def test_a_column_with_too_many_values_for_colours_is_named() -> None:
 
 @pytest.mark.parametrize("year", ["0005", "1700", "9000"])
 def test_months_of_any_year_are_summed(year: str) -> None:
-    """Also where pandas has no nanoseconds."""
+    """Also outside the range of pandas' nanoseconds."""
     days = np.datetime64(f"{year}-01-01", "us") + np.arange(99) * np.timedelta64(1, "D")
     view = Chart(pd.DataFrame({"Date": days, "Spend": 1.0})).view(
         ChartWish(points="month", show="sum")
@@ -335,7 +337,7 @@ def test_a_line_keeps_its_colour_under_filters() -> None:
 
 
 def test_the_code_begins_with_the_filters_of_the_table() -> None:
-    """Their last line is the rows that are drawn; the others come before it."""
+    """The last line of the filters is the drawn rows; their other lines come before it."""
     frame = daily(4)
     rows = np.flatnonzero(frame["Region"].isin(["R1", "R2"]))
     filters = "chosen = ['R1', 'R2']\ndf[df['Region'].isin(chosen)]"
@@ -352,10 +354,8 @@ def test_rows_with_labels_are_drawn_as_the_table_shows_them() -> None:
         .set_axis(["Date", "Region", "Spend", "Spend", 5], axis=1)
         .set_index(["Region", "Date"])
     )
-    table, query = (
-        TableView(frame),
-        TableQuery([], [OneOf(0, ["R1", "R2"]), Range(3, "", "0.5")]),
-    )
+    table = TableView(frame)
+    query = TableQuery([], [OneOf(0, ["R1", "R2"]), Range(3, "", "0.5")])
     view = Chart(table.flat).view(
         rows=table.positions(query), source=table.code(query, "df")
     )
@@ -369,7 +369,7 @@ def test_rows_with_labels_are_drawn_as_the_table_shows_them() -> None:
 
 
 def test_the_code_is_short() -> None:
-    """What a person copies has few lines; a call that returns the frame is there once."""
+    """The code has few lines, and the call that returns the frame appears once."""
     view = Chart(daily(2, DAYS[:60])).view(source="panel.result()")
     assert view["code"].splitlines() == [
         "import matplotlib.pyplot as plt",
@@ -389,7 +389,7 @@ def test_the_code_is_short() -> None:
 
 
 def test_bars_are_sums_by_category() -> None:
-    """The largest first; a share is a mean."""
+    """The largest bar comes first; a share is averaged."""
     frame = daily(3)
     view = Chart(frame).view(ChartWish(kind="bar"))
     assert (view["kind"], view["title"], view["unit"]) == ("bar", "Spend by region", "")
@@ -404,15 +404,13 @@ def test_bars_are_sums_by_category() -> None:
 
 
 OF_DAYS = "Each point is the mean of the days of a month."
-OF_ROWS, COMPUTED = (
-    OF_DAYS.replace("the days", "all rows"),
-    OF_DAYS.replace("Each point is", "Computed from"),
-)
+OF_ROWS = OF_DAYS.replace("the days", "all rows")
+COMPUTED = OF_DAYS.replace("Each point is", "Computed from")
 COUNTED = "The number of rows over Region."
 
 
 @pytest.mark.parametrize(
-    ("measure", "wish", "unit", "said"),
+    ("measure", "wish", "unit", "notes"),
     [
         ("Spend", {"kind": "bar"}, "", "The sum of all rows."),
         ("Share", {"kind": "bar"}, "%", "The mean of all rows."),
@@ -453,7 +451,7 @@ COUNTED = "The number of rows over Region."
     ],
 )
 def test_it_is_said_what_a_point_is_of_its_rows(
-    measure: str, wish: Any, unit: str, said: str
+    measure: str, wish: Any, unit: str, notes: str
 ) -> None:
     """A sum, a mean, or a number of rows where nothing is measured, for each way to show it."""
     frame = daily(3, pd.date_range("2022-01-01", "2023-12-31"))
@@ -463,7 +461,7 @@ def test_it_is_said_what_a_point_is_of_its_rows(
             **{"points": "month", "colour": "Region" if "kind" in wish else "", **wish}
         )
     )
-    assert (view["unit"], " ".join(view["notes"])) == (unit, said)
+    assert (view["unit"], " ".join(view["notes"])) == (unit, notes)
 
 
 def test_rows_are_counted_at_irregular_times_too() -> None:
@@ -497,7 +495,7 @@ def test_rows_are_counted_at_irregular_times_too() -> None:
 def test_where_there_is_nothing_to_draw_it_is_said(
     frame: pd.DataFrame, why: str
 ) -> None:
-    """In one sentence, and no code is offered."""
+    """One sentence says so, and no code is offered."""
     view = Chart(frame).view()
     assert (view["why"], view["series"], view["code"]) == (why, [], "")
 
@@ -576,7 +574,7 @@ ODD: dict[str, tuple[dict[str, Any], list[float]]] = {
 
 @pytest.mark.parametrize("odd", ODD)
 def test_odd_columns_are_drawn_or_left_out(odd: str) -> None:
-    """Whatever numbers and times are made of, the points are the ones that can be drawn, as the code computes them."""
+    """Whatever the types of numbers and times, the points are those that can be drawn, and equal the code's."""
     columns, values = ODD[odd]
     frame = pd.DataFrame(columns)
     view = Chart(frame).view()
@@ -620,7 +618,7 @@ WIDE: dict[str, Callable[[int], pd.DataFrame]] = {
 
 
 def draw(frame: pd.DataFrame) -> list[str]:
-    """Draw a frame as several people wish, in messages of some kilobytes; return the notes."""
+    """Draw a frame with several wishes, in messages of a few kilobytes each; return the notes."""
     chart = Chart(frame)
     for wish in (
         ChartWish(),
@@ -647,12 +645,12 @@ def test_large_frames_are_drawn(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WIDE)
 def test_large_frames_are_drawn_in_linear_time(name: str) -> None:
-    """Whatever makes them large."""
+    """Whether rows, columns, categories or letters make them large."""
     assert_linear(lambda number: draw(WIDE[name](number)), 500, start=250)
 
 
 def test_what_is_left_out_is_said() -> None:
-    """Rows that no point shows are counted, and what isn't a number."""
+    """Rows that no point shows, and values that aren't numbers, are counted."""
     frame = pd.DataFrame(
         {
             "Date": [None, *DAYS[:4]],
@@ -667,7 +665,7 @@ def test_what_is_left_out_is_said() -> None:
 
 
 def test_growth_is_never_averaged_over_a_flag() -> None:
-    """What a flag tells apart is drawn by itself, or as lines of their own."""
+    """Rows with different flags are drawn separately, or as separate lines."""
     days = pd.date_range("2025-01-01", periods=3).repeat(2)
     flags = [False, True, False, True, False, False]
     growth = [0.1, 9.0, 0.2, 9.0, 0.3, 0.3]
@@ -680,7 +678,7 @@ def test_growth_is_never_averaged_over_a_flag() -> None:
 
 
 def test_a_period_to_date_is_never_added_to_a_whole_one() -> None:
-    """Rows to date are lines of their own, or left out and said so; fiscal quarters are in the order of time."""
+    """Rows to date are separate lines, or left out with a note; fiscal quarters are in order of time."""
     columns = {
         "PeriodLabel": ["FQ2 2024", "FQ1 2024"] * 4,
         "PeriodToDate": [False, False, True, False] * 2,
@@ -751,14 +749,14 @@ def test_fiscal_quarters_that_end_on_different_days_are_noted(
     ],
 )
 def test_a_unit_is_of_the_times_that_there_are(freq: str, unit: str) -> None:
-    """Spend at the ends of quarters is not said to be of days, nor is that of a few days in a year."""
+    """Spend at the ends of quarters isn't labelled as daily, nor is spend on a few days of a year."""
     times = pd.date_range("2023-01-01", periods=20, freq=freq)
     assert Chart(pd.DataFrame({"At": times, "Spend": 1.5})).view()["unit"] == unit
 
 
 @pytest.mark.parametrize("name", ["Growth %", "Spend Growth"])
 def test_growth_that_is_in_percent_already_stays(name: str) -> None:
-    """A name, a description or values that say percent are believed: no factor of a hundred too much."""
+    """If the name, description or values say percent, growth isn't multiplied by 100."""
     frame = pd.DataFrame({"Date": DAYS[:5], name: [12.5, 9.1, 8, 7, 11]})
     assert Chart(frame).view()["format"] == "number"
     fractions = frame.assign(**{name: 0.1})
@@ -814,8 +812,8 @@ def test_the_picture_is_small_and_well_formed() -> None:
             picture = svg(Chart(frame).view(wish))
             assert len(picture) < most
             texts = [
-                each.text
-                for each in ET.fromstring(picture).iter(
+                element.text
+                for element in ET.fromstring(picture).iter(
                     "{http://www.w3.org/2000/svg}text"
                 )
             ]
@@ -839,18 +837,18 @@ def test_the_picture_labels_its_axis_exactly(
     )
     picture = ET.fromstring(svg(Chart(frame).view()))
     labels = [
-        str(each.text)
-        for each in picture.iter("{http://www.w3.org/2000/svg}text")
-        if each.get("text-anchor") == "end"
+        str(element.text)
+        for element in picture.iter("{http://www.w3.org/2000/svg}text")
+        if element.get("text-anchor") == "end"
     ]
     units = {"k": "e3", "M": "e6", "B": "e9", "T": "e12", "%": "e-2"}
     plain = [label.replace("−", "-").replace(",", "") for label in labels]
-    said = np.array(
+    numbers = np.array(
         [float(label[:-1] + units.get(label[-1], label[-1])) for label in plain]
     )
-    assert np.diff(said) == pytest.approx(said[1] - said[0], rel=1e-5)
-    assert said[0] <= frame[name].min() + size * 1e-6
-    assert said[-1] >= frame[name].max() - size * 1e-6
+    assert np.diff(numbers) == pytest.approx(numbers[1] - numbers[0], rel=1e-5)
+    assert numbers[0] <= frame[name].min() + size * 1e-6
+    assert numbers[-1] >= frame[name].max() - size * 1e-6
     assert (
         len(
             {
@@ -863,7 +861,7 @@ def test_the_picture_labels_its_axis_exactly(
 
 
 def test_the_first_measure_holds_numbers_throughout() -> None:
-    """One with other values among its numbers can be chosen, but comes last."""
+    """A column with other values among its numbers can be chosen, but comes last."""
     frame = pd.DataFrame(
         {
             "Date": DAYS[:4],
@@ -989,7 +987,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_drawn_is_said(name: str) -> None:
-    """The usual chart is drawn in its place: a choice outlives the run that it was made for."""
+    """The default chart is drawn instead: a setting can outlive the run that it was made for."""
     columns = {"no second measure": ["Spend"], "no numbers": []}.get(
         name, ["Spend", "Share"]
     )
@@ -1000,7 +998,7 @@ def test_what_cannot_be_drawn_is_said(name: str) -> None:
 
 
 def test_values_below_zero_are_not_stacked() -> None:
-    """Nor is a histogram drawn of rows without a number."""
+    """Nor is there a histogram of rows without a number."""
     frame = daily(2, DAYS[:9])
     losses = frame.assign(Spend=-frame["Spend"])
     assert (
@@ -1037,7 +1035,7 @@ def test_a_setting_that_no_chart_has_is_refused_in_words() -> None:
 
 
 def test_companies_are_named_beside_their_symbols() -> None:
-    """By a column of names that each follow from the colour's."""
+    """From a column of names that is determined by the colour's column."""
     view = Chart(sectors()).view(ChartWish(colour="Region"))
     assert view["names"]["R4"] == "Company R4"
     assert (
@@ -1055,7 +1053,7 @@ def test_companies_are_named_beside_their_symbols() -> None:
 
 
 def test_a_picture_has_the_colours_of_the_page() -> None:
-    """Those of the light, or by the variables of its style sheet those of the dark."""
+    """The light colours, or with the variables of its style sheet the dark ones."""
     sheet = (Path(chart_svg.__file__).parent / "front/src/css/palette.css").read_text(
         "utf-8"
     )

@@ -1,4 +1,4 @@
-"""A pivot and a computed column are tables like any other, equal to what pandas makes by the code that is shown."""
+"""Pivots and computed columns are tables like any other, and equal what their code computes with pandas."""
 
 from __future__ import annotations
 
@@ -30,22 +30,28 @@ def drawn(seed: int) -> pd.DataFrame:
             draw.choice(np.array([*values, None], dtype=object), rows)
         ).infer_objects()
 
-    return pd.DataFrame({
-        "Region": some(["South", "North", "É"]).astype("str"),
-        "Quarter": some(QUARTERS).astype("str"),
-        "Day": pd.to_datetime(some(["2024-01-02", "2023-12-31", "2024-02-03"])),
-        "Flag": draw.choice([True, False], rows),
-        "Class": some(["b", "a"]).astype("category"),
-        "Spend": pd.Series(draw.normal(100, 50, rows)).mask(draw.random(rows) < 0.2),
-        "Orders": draw.integers(1, 9, rows),
-        "Growth": draw.normal(0, 0.1, rows),
-        "name": some(["x", "y"]).astype("str"),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "Region": some(["South", "North", "É"]).astype("str"),
+            "Quarter": some(QUARTERS).astype("str"),
+            "Day": pd.to_datetime(some(["2024-01-02", "2023-12-31", "2024-02-03"])),
+            "Flag": draw.choice([True, False], rows),
+            "Class": some(["b", "a"]).astype("category"),
+            "Spend": pd.Series(draw.normal(100, 50, rows)).mask(
+                draw.random(rows) < 0.2
+            ),
+            "Orders": draw.integers(1, 9, rows),
+            "Growth": draw.normal(0, 0.1, rows),
+            "name": some(["x", "y"]).astype("str"),
+        }
+    )
 
 
 def by_pandas(frame: pd.DataFrame, wish: Pivot) -> pd.DataFrame:
     """Return the pivot that a person would write."""
-    rows, columns, measure = list(wish.rows), wish.columns, wish.measure
+    rows = list(wish.rows)
+    columns = wish.columns
+    measure = wish.measure
     keys = [*rows, *([columns] if columns else [])]
     if columns == "Day":
         frame = frame.assign(Day=frame["Day"].dt.strftime("%Y-%m-%d"))
@@ -74,16 +80,14 @@ def cells(frame: pd.DataFrame, keys: int) -> dict[tuple[str, ...], float]:
     ],
 )
 def test_a_pivot_is_that_of_pandas_and_of_its_code(seed: int) -> None:
-    """On frames, keys, measures and functions of all kinds; the rows are in the order of the code's, too."""
+    """On frames, keys, measures and functions of all kinds; the rows are also in the order of the code's."""
     frame = drawn(seed)
     draw = np.random.default_rng(seed)
     keys = list(draw.permutation(["Region", "Quarter", "Day", "Flag", "Class", "name"]))
     count = int(draw.integers(1, 4))
     columns = str(keys[-1]) if draw.random() < 0.7 else ""
-    measure, how = (
-        str(draw.choice(["Spend", "Orders", "Growth"])),
-        str(draw.choice(HOWS)),
-    )
+    measure = str(draw.choice(["Spend", "Orders", "Growth"]))
+    how = str(draw.choice(HOWS))
     how = "mean" if measure == "Growth" and how in {"sum", "share"} else how
     wish = Pivot([str(key) for key in keys[:count]], columns, measure, how)  # type: ignore[arg-type]
     table = TableView(frame).made([wish])
@@ -98,14 +102,16 @@ def test_a_pivot_is_that_of_pandas_and_of_its_code(seed: int) -> None:
     table.chart.view()
 
 
-SALES = pd.DataFrame({
-    "Symbol": ["B", "A", "B", "A", "A"],
-    "PeriodLabel": ["FQ1 2024", "FQ1 2024", "FQ4 2023", "FQ4 2023", "FQ4 2023"],
-    "Spend": [10.0, 30.0, 20.0, 6.0, 4.0],
-    "Transactions": [2, 3, 4, 0, 2],
-    "Spend per Transaction": [5.0, 10.0, 5.0, None, 2.0],
-    "Spend Growth": [0.1, 0.2, 0.3, 0.4, 0.5],
-})  # fmt: skip
+SALES = pd.DataFrame(
+    {
+        "Symbol": ["B", "A", "B", "A", "A"],
+        "PeriodLabel": ["FQ1 2024", "FQ1 2024", "FQ4 2023", "FQ4 2023", "FQ4 2023"],
+        "Spend": [10.0, 30.0, 20.0, 6.0, 4.0],
+        "Transactions": [2, 3, 4, 0, 2],
+        "Spend per Transaction": [5.0, 10.0, 5.0, None, 2.0],
+        "Spend Growth": [0.1, 0.2, 0.3, 0.4, 0.5],
+    }
+)
 
 
 def pivoted(**wish: Any) -> tuple[dict[str, Any], list[list[str | None]]]:
@@ -128,14 +134,16 @@ def test_a_pivot_is_chosen_by_the_roles_of_the_columns() -> None:
     assert shape["table"]["page"]["sums"] == {"1": "40.00", "2": "30.00"}
 
 
-PERIODS = pd.DataFrame({
-    "PeriodLabel": ["FQ1 2024", "FQ2 2024", "FQ3 2024"],
-    "PeriodStartDate": pd.to_datetime(["2024-01-01", "2024-04-01", "2024-07-01"]),
-    "PeriodEndDate": pd.to_datetime(["2024-03-31", "2024-06-30", "2024-09-30"]),
-    "IsCurrentQuarter": [False, False, True],
-    "Symbol": ["A", "A", "A"],
-    "Spend": [1.0, 2.0, 3.0],
-})  # fmt: skip
+PERIODS = pd.DataFrame(
+    {
+        "PeriodLabel": ["FQ1 2024", "FQ2 2024", "FQ3 2024"],
+        "PeriodStartDate": pd.to_datetime(["2024-01-01", "2024-04-01", "2024-07-01"]),
+        "PeriodEndDate": pd.to_datetime(["2024-03-31", "2024-06-30", "2024-09-30"]),
+        "IsCurrentQuarter": [False, False, True],
+        "Symbol": ["A", "A", "A"],
+        "Spend": [1.0, 2.0, 3.0],
+    }
+)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +162,7 @@ PERIODS = pd.DataFrame({
 def test_a_pivot_begins_with_one_time_and_what_varies_beside_it(
     frame: pd.DataFrame, rows: str, across: str
 ) -> None:
-    """Never with a flag or a constant where there is more, nor with a second time, which only makes a diagonal."""
+    """Never a flag or a constant if there are others, nor a second time, which only makes a diagonal."""
     chosen = TableView(frame).made([Pivot()]).shape()["pivot"]
     assert (chosen["rows"], chosen["columns"]) == ([rows], across)
 
@@ -178,7 +186,7 @@ def test_a_pivot_begins_with_one_time_and_what_varies_beside_it(
 def test_what_is_computed_is_summed_only_if_it_adds_up(
     expression: str, adds_up: bool
 ) -> None:
-    """Below the table, in a pivot and in a chart, whatever its name; a ratio of sums stays one."""
+    """Below the table, in a pivot and in a chart, whatever its name; a ratio of sums remains a ratio of sums."""
     table = TableView(SALES).made([Computed("ticket", expression)])
     at = len(SALES.columns)
     assert (str(at) in table.shape()["table"]["page"]["sums"]) is adds_up
@@ -191,7 +199,7 @@ def test_what_is_computed_is_summed_only_if_it_adds_up(
 
 
 def test_a_period_and_its_part_are_not_counted_twice() -> None:
-    """Rows to date are left out beside whole ones, and said to be, unless the pivot tells them apart."""
+    """Rows to date are left out beside whole periods, with a note, unless the pivot separates them."""
     frame = pd.DataFrame(
         {"Symbol": ["A", "A"], "PeriodToDate": [False, True], "Spend": [7, 3]}
     )
@@ -221,7 +229,7 @@ def test_a_period_and_its_part_are_not_counted_twice() -> None:
 def test_quarters_of_one_name_that_are_of_other_days_are_said_to_be(
     end: str, filters: list[OneOf], is_said: bool
 ) -> None:
-    """If the pivot brings companies together by that name, among the rows that it has."""
+    """If the pivot groups companies by that name, among its own rows."""
     frame = pd.DataFrame(
         {
             "Symbol": ["A", "B"],
@@ -250,7 +258,7 @@ def test_quarters_of_one_name_that_are_of_other_days_are_said_to_be(
 def test_what_does_not_add_up_is_never_added(
     measure: str, how: str, hows: list[str], cells: list[str]
 ) -> None:
-    """A ratio whose parts are there is computed of their sums; growth is averaged. Neither has sums below it."""
+    """A ratio whose parts are in the frame is computed from their sums; growth is averaged. Neither has totals."""
     chosen, rows = pivoted(
         rows=["Symbol"], columns="PeriodLabel", measure=measure, how="sum"
     )
@@ -261,7 +269,7 @@ def test_what_does_not_add_up_is_never_added(
 
 
 def test_a_pivot_is_of_the_filtered_rows_and_is_filtered_and_sorted_itself() -> None:
-    """The code has all of it, in its order."""
+    """The code has all steps, in order."""
     only = OneOf(0, ["A"])
     wish = Pivot(
         ["PeriodLabel"], "", "Transactions", "sum", of=TableQuery(filters=[only])
@@ -310,7 +318,7 @@ def test_a_computed_column_has_the_values_of_its_expression(
 
 
 def test_steps_follow_each_other() -> None:
-    """A computed column is summed by a pivot, whose columns are computed with."""
+    """A pivot sums a computed column, and its own columns can be computed with."""
     steps = [
         Computed("Double Spend", "Spend * 2"),
         Pivot(
@@ -331,7 +339,7 @@ def test_steps_follow_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "said"),
+    ("expression", "message"),
     [
         ("Spnd * 2", "The table has no column 'Spnd'.\nDid you mean 'Spend'?"),
         ("1 + 2", "The expression names no column."),
@@ -357,18 +365,18 @@ def test_steps_follow_each_other() -> None:
         ("9" * 900 + " * Spend", ""),
     ],
 )
-def test_what_an_expression_may_not_be_is_said(expression: str, said: str) -> None:
-    """Nothing but columns, numbers, operators and five functions is computed."""
+def test_what_an_expression_may_not_be_is_said(expression: str, message: str) -> None:
+    """Only columns, numbers, operators and five functions are allowed."""
     try:
         TableView(SALES).made([Computed("x", expression)])
     except ArgumentError as error:
-        assert said in "\n".join(error.lines)  # noqa: PT017
+        assert message in "\n".join(error.lines)  # noqa: PT017
         return
-    assert not said
+    assert not message
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "message"),
     [
         (Computed("Spend", "Spend"), "There is a column 'Spend'."),
         (Computed(" ", "Spend"), "The column has no name."),
@@ -376,9 +384,9 @@ def test_what_an_expression_may_not_be_is_said(expression: str, said: str) -> No
         (Pivot(measure="Other"), "The table has no column 'Other'."),
     ],
 )
-def test_a_step_that_cannot_be_is_refused(step: Any, said: str) -> None:
-    """Names what is there already, or isn't there."""
-    with pytest.raises(ArgumentError, match=said):
+def test_a_step_that_cannot_be_is_refused(step: Any, message: str) -> None:
+    """The error names the column that exists already, or that doesn't exist."""
+    with pytest.raises(ArgumentError, match=message):
         TableView(SALES).made([step])
 
 

@@ -1,4 +1,4 @@
-"""Replies that are one text or a file, of a real server: the panel shows and saves them as what they are."""
+"""Replies of a real server that are one text or a file: the panel shows and saves them as they are."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PNG = base64.b64decode(
 )
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 NOTE = "[draft] <b>Sales</b>\n\nUp by 4 %.\n"
-# By the name of the operation: what it answers, the file's name and how the panel shows it.
+# For each operation: its answer, the name of the file and how the panel shows it.
 FILES: dict[str, tuple[bytes, str, str, str]] = {
     "get_chart": (PNG, "image/png", "get_chart.png", "image"),
     "get_drawing": (SVG, "image/svg+xml", "get_drawing.svg", "image"),
@@ -79,7 +79,7 @@ def session(address: str) -> Session:
 def test_a_file_is_shown_and_saved_as_itself(
     name: str, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a picture, in a player, as text, or by its type; under the function's name with its own suffix."""
+    """As a picture, in a player, as text, or by its type; saved under the function's name with the file's suffix."""
     monkeypatch.chdir(tmp_path)
     content, kind, file_name, shown = FILES[name]
     panel = Panel(session, session[name], trusted=True)
@@ -125,7 +125,7 @@ def test_a_file_is_shown_and_saved_as_itself(
 def test_the_saved_notebook_has_a_small_picture_or_says_what_it_is(
     name: str, part: str, session: Session
 ) -> None:
-    """No script of a drawing is in it."""
+    """It contains no script of a drawing."""
     panel = Panel(session, session[name], trusted=True)
     Page(panel).run()
     still = panel._state.still_html()
@@ -178,7 +178,7 @@ def test_the_command_line_writes_the_file(
 def test_a_table_goes_into_no_file_of_another_kind(
     address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is not lost: it is CSV beside."""
+    """It isn't lost: CSV is saved beside it."""
     assert (
         main(
             ["call", "get_rows", "--profile", address, "-o", str(tmp_path / "rows.pdf")]

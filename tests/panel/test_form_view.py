@@ -53,14 +53,15 @@ BRAND = {
 
 
 class Listing:
-    """A service with a function F, and others that list values; a test changes what they reply, or holds it back."""
+    """A service with a function F, and others that list values; a test changes or delays their replies."""
 
     def __init__(self, *params: dict[str, Any], **replies: Any) -> None:
         self.functions = [{"name": "F", "params": list(params)}]
         self.functions += [{"name": f"Get {name}"} for name in replies]
         if "Brands" in replies:
             self.functions[-1]["params"] = [PANEL_NAME]
-        self.replies, self.asked = replies, list[str]()
+        self.replies = replies
+        self.asked = list[str]()
         self.go = threading.Event()
         self.go.set()
 
@@ -81,7 +82,7 @@ def replied(body: object) -> httpx.Response:
 
 
 def held_back(service: Listing) -> Session:
-    """Return a session with a service that takes its time, on a thread of its own, until the test lets it go."""
+    """Return a session whose service waits, on its own thread, until the test lets it continue."""
 
     class Transport(httpx.BaseTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -116,7 +117,7 @@ def opened(
 
 @pytest.fixture
 def form(answering: Callable[..., Session]) -> Opening:
-    """Open the form of a function with these parameters and values, once its options are listed."""
+    """Open the form of a function with these parameters and values; return it once its options are listed."""
     return lambda *params, **values: opened(
         answering(Listing(*params, Universe=SYMBOLS)), **values
     )
@@ -127,8 +128,8 @@ def settled(view: FormView) -> bool:
 
 
 def state(view: FormView, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = view.values()["fields"][name]
-    return found
+    entry: dict[str, Any] = view.values()["fields"][name]
+    return entry
 
 
 def texts(view: FormView, name: str, part: str = "errors") -> list[str]:
@@ -136,12 +137,12 @@ def texts(view: FormView, name: str, part: str = "errors") -> list[str]:
 
 
 def field(view: FormView, name: str) -> dict[str, Any]:
-    found = next(one for one in view.fields if one["name"] == name)
-    return found | {"options": view.pages().get(name)}
+    entry = next(entry for entry in view.fields if entry["name"] == name)
+    return entry | {"options": view.pages().get(name)}
 
 
 def shown(view: FormView) -> str:
-    """Return all that the page is sent of a form, as it goes over the wire."""
+    """Return everything that the page receives of a form, as JSON."""
     return (
         json.dumps(
             [view.fields, view.pages(), view.values()],
@@ -156,8 +157,10 @@ def shown(view: FormView) -> str:
 DAY = dt.date(2025, 1, 2)
 DATE = {"type": "string", "format": "date"}
 NUMBER = {"type": "integer", "minimum": 1, "maximum": 50, "default": 1}
-TYPE, TYPES = "Type declared by the catalog", "Type and values"
-OPTIONS, X_OR_Y = "Options are 'x', 'y'.", {"enum": ["x", "y"], "default": "x"}
+TYPE = "Type declared by the catalog"
+TYPES = "Type and values"
+OPTIONS = "Options are 'x', 'y'."
+X_OR_Y = {"enum": ["x", "y"], "default": "x"}
 DECLARED, READ = (
     {"knownFrom": f"{TYPES} {how}."}
     for how in ("declared by the catalog", "read from the description")
@@ -277,9 +280,9 @@ def test_a_control_follows_kind_and_evidence(
 ) -> None:
     """Declared options have no "Other…", described and listed ones do; a required field doesn't promise a default."""
     view = form(param)
-    [one] = view.fields
-    assert one["control"] == control
-    assert {name: one[name] for name in more} == more
+    [field] = view.fields
+    assert field["control"] == control
+    assert {name: field[name] for name in more} == more
     shown(view)
 
 
@@ -391,7 +394,7 @@ WRONG: list[tuple[dict[str, Any], Any, str, str]] = [
 def test_a_wrong_value_is_said_with_what_would_fix_it(
     form: Opening, schema: Any, value: str, text: str, use: str
 ) -> None:
-    """The error stands at the field, Run stays but says which field to check, and "Use …" makes the form valid."""
+    """The error is at the field, Run stays but says which field to check, and "Use …" makes the form valid."""
     view = form({"name": "a", "schema": schema}, a=value)
     [message] = state(view, "a")["errors"]
     assert (message["text"].endswith(text), message["use"]) == (True, use), message
@@ -413,29 +416,27 @@ def test_a_wrong_value_is_said_with_what_would_fix_it(
 def test_dates_in_the_wrong_order_stop_a_run_only_if_they_are_declared(
     form: Opening,
 ) -> None:
-    """Of a described date it is a warning, of an assumed one nothing is said."""
-    names, day = (
-        ("start_date", "end_date"),
-        {"start_date": "2025-02-02", "end_date": "2025-01-01"},
-    )
+    """For a described date it is a warning; for an assumed one there is no message."""
+    names = ("start_date", "end_date")
+    day = {"start_date": "2025-02-02", "end_date": "2025-01-01"}
     for more, part in (
         ({"schema": DATE}, "errors"),
         ({"description": "As YYYY-MM-DD."}, "warnings"),
         ({}, ""),
     ):
         view = form(*({"name": name, **more} for name in names), **day)
-        said = state(view, "end_date")
+        end = state(view, "end_date")
         assert view.values()["valid"] is (part != "errors")
-        assert {"errors", "warnings"} & said.keys() == ({part} if part else set())
+        assert {"errors", "warnings"} & end.keys() == ({part} if part else set())
         if part:
-            assert said[part][0]["text"].startswith(
+            assert end[part][0]["text"].startswith(
                 "End date 2025-01-01 is before Start date 2025-02-02."
             )
-            assert said[part][0]["use"] == ""
+            assert end[part][0]["use"] == ""
 
 
 def test_a_default_that_is_no_option_is_said_in_the_help(form: Opening) -> None:
-    """Nothing is wrong with the form because of it."""
+    """The form stays valid."""
     text = "If none, unit defaults to 'year'."
     view = form(
         {"name": "unit", "description": text, "schema": {"enum": ["day", "week"]}}
@@ -447,7 +448,7 @@ def test_a_default_that_is_no_option_is_said_in_the_help(form: Opening) -> None:
 
 
 def test_a_number_that_is_being_typed_stays_as_it_is(form: Opening) -> None:
-    """What is shown is what was typed, and what is sent is the number."""
+    """The form shows what was typed, and sends the number."""
     view = form({"name": "a", "schema": {"type": "number"}})
     view.take({"a": "1."})
     assert (state(view, "a"), view.form.args) == ({"value": "1."}, {"a": 1})
@@ -495,20 +496,20 @@ def test_a_missing_field_is_said_once_run_was_pressed(
 
 
 def test_a_described_contradiction_warns_and_is_sent(form: Opening) -> None:
-    """It has the nearest option and never stops a run; of an assumed kind nothing is said."""
+    """It suggests the nearest option and never stops a run; for an assumed kind there is no message."""
     params = [
         {"name": "GrowthType", "description": "Options are 'YoY', 'QoQ'."},
         {"name": "since_date", "description": "The first date, as YYYY-MM-DD."},
         {"name": "start_date"},
         {"name": "n", "description": "An integer between 1 and 50."},
     ]
-    given = {
+    values = {
         "GrowthType": "yoyo",
         "since_date": "7daysAgo",
         "start_date": "7daysAgo",
         "n": "99",
     }
-    view = form(*params, **given)
+    view = form(*params, **values)
     for name, text, use in (
         (
             "GrowthType",
@@ -523,16 +524,16 @@ def test_a_described_contradiction_warns_and_is_sent(form: Opening) -> None:
         ("n", "N must be between 1 and 50, not 99. It is sent as given.", "50"),
     ):
         assert state(view, name)["warnings"] == [
-            {"text": text, "use": use, "instead": given[name] if use else ""}
+            {"text": text, "use": use, "instead": values[name] if use else ""}
         ]
     assert state(view, "start_date") == {"value": "7daysAgo"}
-    assert (view.values()["valid"], view.form.args) == (True, given)
+    assert (view.values()["valid"], view.form.args) == (True, values)
 
 
 def test_listed_values_are_compared_and_a_ticker_stands_for_its_symbol(
     form: Opening,
 ) -> None:
-    """A value that isn't listed warns with the nearest; of several the first are named, and the rest counted."""
+    """A value that isn't listed warns with the nearest one; of several, the first are named and the rest counted."""
     view = form({"name": "Symbol", "type": 6})
     view.take({"Symbol": "NVRB"})
     assert state(view, "Symbol")["warnings"][0]["use"] == "NVRA US EQUITY"
@@ -558,21 +559,23 @@ def test_options_are_searched_ranked_and_paged(
     """First values that begin with the words, then labels; beyond a page the view holds the first ones only."""
     view = form({"name": "Symbol", "type": 6})
 
-    def found(*query: Any, **more: Any) -> list[str]:
+    def matches(*query: Any, **more: Any) -> list[str]:
         return [
-            one["value"] for one in view.options("Symbol", *query, **more)["options"]
+            option["value"]
+            for option in view.options("Symbol", *query, **more)["options"]
         ]
 
-    assert found("ko") == ["KORD US EQUITY", "KORD LN EQUITY"]
-    assert found("grill") == ["BVQS US EQUITY"]
-    assert found("restaurants us") == ["MCHQ US EQUITY", "BVQS US EQUITY"]
+    assert matches("ko") == ["KORD US EQUITY", "KORD LN EQUITY"]
+    assert matches("grill") == ["BVQS US EQUITY"]
+    assert matches("restaurants us") == ["MCHQ US EQUITY", "BVQS US EQUITY"]
     assert view.options("Symbol", "nothing")["total"] == 0
     assert view.all_options("Symbol", "Restaurants")["values"] == [
         "MCHQ US EQUITY",
         "BVQS US EQUITY",
     ]
     assert len(view.all_options("Symbol")["values"]) == 5
-    page, groups = field(view, "Symbol")["options"], [("Retail", 3), ("Restaurants", 2)]
+    page = field(view, "Symbol")["options"]
+    groups = [("Retail", 3), ("Restaurants", 2)]
     assert (page["total"], page["note"], page["again"]) == (
         5,
         "5 symbols from Get Universe",
@@ -582,14 +585,14 @@ def test_options_are_searched_ranked_and_paged(
     monkeypatch.setattr(choices, "PAGE", 4)
     monkeypatch.setattr(choices, "_FIRST", 2)
     assert len(field(view, "Symbol")["options"]["options"]) == 2
-    assert found("", 4) == ["BVQS US EQUITY"]
+    assert matches("", 4) == ["BVQS US EQUITY"]
     assert field(view, "Symbol")["options"]["groups"] == groups
 
 
 def test_a_long_list_is_sent_in_pages_and_by_its_groups(
     answering: Callable[..., Session],
 ) -> None:
-    """Of 12,000 options the view has the first, with the sizes of their groups; a page follows their order."""
+    """Of 12,000 options the view has the first, with the sizes of their groups; pages keep their order."""
     rows = [
         {
             "Symbol": f"S{at:05d} US EQUITY",
@@ -603,12 +606,12 @@ def test_a_long_list_is_sent_in_pages_and_by_its_groups(
     assert len(shown(view)) < 8_000
     page = view.options("Symbol", "", 5_900, grouped=True)
     assert (page["groups"], len(page["options"])) == ([("A", 6_000), ("B", 6_000)], 200)
-    assert [one["group"] for one in page["options"]] == ["A"] * 100 + ["B"] * 100
+    assert [option["group"] for option in page["options"]] == ["A"] * 100 + ["B"] * 100
     assert len(view.all_options("Symbol", "B")["values"]) == 6_000
     with pytest.raises(jf.ArgumentError, match="at most 10,000 values"):
         view.all_options("Symbol")
     assert view.options("Symbol", "company 11345")["total"] == 1
-    # Nobody can type it; it is taken as the list has it.
+    # Nobody can type it; it is taken as it is in the list.
     view.take({"Symbol": "C\x02D"})
     assert view.form.args == {"Symbol": "C\x02D"}
 
@@ -623,7 +626,7 @@ def test_options_of_a_dependent_field_follow_the_other_field(
         PANEL_NAME,
         BRAND,
         Panels=[],
-        Brands=lambda args: [{"Brand": one} for one in brands[args["PanelName"]]],
+        Brands=lambda args: [{"Brand": brand} for brand in brands[args["PanelName"]]],
     )
     news: list[str] = []
     view = opened(answering(service), news)
@@ -648,10 +651,10 @@ def test_options_of_a_dependent_field_follow_the_other_field(
     view.take({"PanelName": None})
     wait_until(lambda: settled(view))
     assert state(view, "Brand")["value"] == ["Cove", "Mine", "Brook"]
-    # The first run's lists those of the other field.
+    # The first value of the other field decides which options are listed.
     view.take({"PanelName": NotText(["One", "Two"])})
     wait_until(lambda: settled(view) and field(view, "Brand")["options"]["total"] == 3)
-    assert {one["value"] for one in view.options("Brand", "")["options"]} == {
+    assert {option["value"] for option in view.options("Brand", "")["options"]} == {
         "Art",
         "Brook",
         "Cove",
@@ -672,8 +675,8 @@ def test_a_slow_or_broken_list_leaves_the_form_usable(
     view = FormView(function, function.form(), lambda: None)
 
     def page() -> dict[str, Any]:
-        found: dict[str, Any] = field(view, "Symbol")["options"]
-        return found
+        options: dict[str, Any] = field(view, "Symbol")["options"]
+        return options
 
     assert (page()["note"], page()["asking"], page()["again"]) == (
         "Listing symbols…",
@@ -710,7 +713,8 @@ def test_fields_of_one_list_ask_once(answering: Callable[..., Session]) -> None:
     service = Listing(
         *({"name": f"Symbol{at}", "type": 6} for at in range(4)), Universe=SYMBOLS
     )
-    session, news = answering(service), list[str]()
+    session = answering(service)
+    news = list[str]()
     view = opened(session, news, Symbol1="KORD US EQUITY")
     assert (service.asked, len(news)) == (["Get Universe"], 4)
     assert view.form.args == {"Symbol1": "KORD US EQUITY"}
@@ -718,7 +722,7 @@ def test_fields_of_one_list_ask_once(answering: Callable[..., Session]) -> None:
     wait_until(lambda: settled(view))
     assert service.asked == ["Get Universe"] * 2
     again = opened(session)
-    # Known from before.
+    # Listed before.
     assert (len(service.asked), field(again, "Symbol0")["options"]["total"]) == (
         2,
         5,
@@ -726,7 +730,7 @@ def test_fields_of_one_list_ask_once(answering: Callable[..., Session]) -> None:
 
 
 def test_options_that_arrive_are_sent_without_the_view() -> None:
-    """A page that is open, and one that is loaded again, read them where they are sent, apart from the fields."""
+    """Open and reloaded pages read them from a trait of their own, apart from the fields."""
     service = Listing({"name": "Symbol", "type": 6}, Universe=SYMBOLS)
     session = held_back(service)
     panel = Panel(session, session["F"])
@@ -737,8 +741,8 @@ def test_options_that_arrive_are_sent_without_the_view() -> None:
     service.go.set()
 
     def options() -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(panel.get_state()["_options"])["Symbol"]
-        return found
+        page: dict[str, Any] = json.loads(panel.get_state()["_options"])["Symbol"]
+        return page
 
     assert options()["asking"]
     wait_until(lambda: options()["total"] == 5)
@@ -751,7 +755,9 @@ def test_options_that_arrive_are_sent_without_the_view() -> None:
     panel.close()
 
 
-NVRA, MCHQ, BVQS = "NVRA US EQUITY", "MCHQ US EQUITY", "BVQS US EQUITY"
+NVRA = "NVRA US EQUITY"
+MCHQ = "MCHQ US EQUITY"
+BVQS = "BVQS US EQUITY"
 NUMBERS = {"name": "w", "schema": {"type": "array", "items": {"type": "number"}}}
 PASTED = [
     (
@@ -790,7 +796,7 @@ def test_a_pasted_list_becomes_values(
 
 
 def test_values_repeat_where_no_options_are_listed(form: Opening) -> None:
-    """A list of numbers is sent in its order; of options, each is sent once."""
+    """A list of numbers is sent in its order; a list of options sends each once."""
     view = form(
         NUMBERS,
         {"name": "by", "type": 4, "description": "Options are 'Age Group', 'Region'."},
@@ -802,16 +808,16 @@ def test_values_repeat_where_no_options_are_listed(form: Opening) -> None:
 def test_a_field_takes_a_variable_and_says_what_it_holds(
     answering: Callable[..., Session],
 ) -> None:
-    """Columns, lists and scalars without a leading underscore are offered; where the page isn't trusted, none."""
-    held = {
+    """Columns, lists and scalars without a leading underscore are offered; none if the page isn't trusted."""
+    namespace = {
         "one": "x",
         "many": ["x", "y"],
         "col": pd.Series(["x"]),
         "day": dt.date(2025, 1, 2),
         "_own": "x",
     }
-    held["span"] = dt.timedelta(hours=2)
-    held |= {
+    namespace["span"] = dt.timedelta(hours=2)
+    namespace |= {
         "math": math,
         "call": print,
         "cls": int,
@@ -820,8 +826,11 @@ def test_a_field_takes_a_variable_and_says_what_it_holds(
     }
     session = answering(Listing({"name": "a"}, {"name": "b", "type": 4}))
     view = opened(session)
-    view.form.variables = lambda: held
-    assert {one["name"]: one["about"] for one in view.variables("a")["variables"]} == {
+    view.form.variables = lambda: namespace
+    assert {
+        variable["name"]: variable["about"]
+        for variable in view.variables("a")["variables"]
+    } == {
         "one": "x",
         "many": "list of 2",
         "col": "column of 1",
@@ -847,7 +856,7 @@ def test_a_field_takes_a_variable_and_says_what_it_holds(
     assert (view.form.args["a"], state(view, "a")["value"]) == ("$5", "'$5'")
     view.close()
     visitor = opened(session, trusted=False)
-    visitor.form.variables = lambda: held
+    visitor.form.variables = lambda: namespace
     visitor.take({"a": "$one"})
     assert (visitor.form.args, state(visitor, "a")["value"]) == ({"a": "$one"}, "$one")
     assert visitor.variables("a") == {"variables": []}
@@ -855,7 +864,7 @@ def test_a_field_takes_a_variable_and_says_what_it_holds(
 
 def test_values_of_code_are_shown_as_they_are_sent(form: Opening) -> None:
     """A date, True, an array and a dict set by code are shown as text, and stay what they are while others change."""
-    given: dict[str, tuple[dict[str, Any], Any, Any]] = {
+    cases: dict[str, tuple[dict[str, Any], Any, Any]] = {
         "d": ({"schema": DATE}, dt.date(2025, 1, 2), "2025-01-02"),
         "f": ({"schema": {"enum": ["Yes", "No"]}}, True, "Yes"),
         "g": ({"description": "Options are 'true', 'false'."}, False, "false"),
@@ -868,10 +877,10 @@ def test_values_of_code_are_shown_as_they_are_sent(form: Opening) -> None:
             {"each": ['json:{"a": 1}', "json:[2]"]},
         ),
     }
-    params = [{"name": name, **param} for name, (param, _, _) in given.items()]
-    view = form(*params, **{name: value for name, (_, value, _) in given.items()})
-    shown = {name: one["value"] for name, one in view.values()["fields"].items()}
-    assert shown == {name: value for name, (_, _, value) in given.items()}
+    params = [{"name": name, **param} for name, (param, _, _) in cases.items()]
+    view = form(*params, **{name: value for name, (_, value, _) in cases.items()})
+    shown = {name: field["value"] for name, field in view.values()["fields"].items()}
+    assert shown == {name: value for name, (_, _, value) in cases.items()}
     view.take({"s": NotText(['"a, b", c', "d"])}, 7)
     assert (view.form["d"], view.form["f"], view.values()["seq"]) == (
         dt.date(2025, 1, 2),
@@ -907,9 +916,9 @@ TEXTS = [
 def test_lists_of_texts_are_lines_that_read_back_the_same(form: Opening) -> None:
     """Any texts: quotes, commas, brackets, dollars and white space included."""
     view = form({"name": "a", "type": 4})
-    [one] = view.form.fields
+    [field] = view.form.fields
     for texts in (*([text] for text in TEXTS), TEXTS, [*reversed(TEXTS)]):
-        assert view._items(view._text(one, texts)) == texts
+        assert view._items(view._text(field, texts)) == texts
 
 
 def published(
@@ -951,7 +960,7 @@ def typed() -> Iterator[FormView]:
 def test_constants_are_offered_where_a_field_takes_them(
     typed: FormView, form: Opening
 ) -> None:
-    """By its declared type, and only by sources whose arguments have types: the first wire has texts."""
+    """By its declared type, and only for sources whose arguments have types: the first wire has only texts."""
     assert {field["name"]: field["constants"] for field in typed.fields} == OFFERED
     assert [field["constants"] for field in form(*CONTROLS).fields] == [[]] * len(
         CONTROLS
@@ -960,12 +969,12 @@ def test_constants_are_offered_where_a_field_takes_them(
 
 @pytest.mark.parametrize(
     ("name", "constant"),
-    [(name, each) for name, offered in OFFERED.items() for each in offered],
+    [(name, constant) for name, offered in OFFERED.items() for constant in offered],
 )
 def test_a_constant_is_a_value_until_it_is_cleared(
     typed: FormView, name: str, constant: Any
 ) -> None:
-    """It is shown as what the page sent, is an argument of the run, and clearing makes the field unset."""
+    """It is shown as the page sent it, is an argument of the run, and clearing unsets the field."""
     typed.take({name: NotText(constant=constant)})
     value = VALUES[constant]
     assert state(typed, name) == {"value": {"constant": constant}}
@@ -978,7 +987,7 @@ def test_a_constant_is_a_value_until_it_is_cleared(
 
 
 def test_a_constant_that_a_field_does_not_take_is_refused(typed: FormView) -> None:
-    """No menu offers it; nothing is set then."""
+    """No menu offers it, and nothing is set."""
     with pytest.raises(ArgumentError, match="Text doesn't take null"):
         typed.take(
             {"maybe": NotText(constant="null"), "text": NotText(constant="null")}
@@ -988,7 +997,7 @@ def test_a_constant_that_a_field_does_not_take_is_refused(typed: FormView) -> No
 
 @pytest.mark.parametrize("text", [" ", "\t", " x ", "1E5", "007"])
 def test_white_space_and_digits_are_content(typed: FormView, text: str) -> None:
-    """Alone, for each of several runs, in a list and in a line of lists."""
+    """Alone, for several runs, in a list and in a line of lists."""
     typed.take({"text": text, "names": [text, "a"]})
     assert typed.form.args == {"text": text, "names": [text, "a"]}
     assert (state(typed, "text")["value"], state(typed, "names")["value"]) == (
@@ -1055,8 +1064,8 @@ def test_the_help_says_how_to_enter_another_type(
     view = form(
         *({"name": f"a{at}", "schema": {"type": kind}} for at, kind in enumerate(types))
     )
-    said = {field["hint"]: field["help"].strip() for field in view.fields}
-    assert said == {
+    help_by_hint = {field["hint"]: field["help"].strip() for field in view.fields}
+    assert help_by_hint == {
         "{ … }": "",
         "[ … ]": "",
         "Text, or json:[1, 2]": "Text is sent as text; enter json:[1, 2] for a list.",
@@ -1080,7 +1089,7 @@ def test_a_table_as_an_argument_is_compared_by_identity() -> None:
 
 
 def test_null_is_carried_to_fields_that_take_it(typed: FormView) -> None:
-    """And leaves the others as they are."""
+    """The other values stay as they are."""
     typed.form.update({"maybe": None, "text": ""})
     function = jf.connect([published])["published"]
     after = FormView(function, function.form(), lambda: None, entered=typed.entered)
@@ -1090,7 +1099,7 @@ def test_null_is_carried_to_fields_that_take_it(typed: FormView) -> None:
 
 
 def test_a_list_that_is_only_described_takes_one_value_as_a_text(form: Opening) -> None:
-    """One value goes as a text and several as an array; a declared list is always an array."""
+    """One value is sent as a text and several as an array; a declared list is always an array."""
     view = form(
         {"name": "a", "description": "A list of names."}, {"name": "b", "type": 4}
     )
@@ -1103,9 +1112,9 @@ def test_a_list_that_is_only_described_takes_one_value_as_a_text(form: Opening) 
 
 
 def test_a_name_that_is_listed_twice_is_one_field(form: Opening) -> None:
-    """And a function without any can be run at once."""
+    """A function without fields can be run at once."""
     view = form({"name": "a", "type": 1}, {"name": "b"}, {"name": "a", "type": 4})
-    assert [(one["name"], one["control"]) for one in view.fields] == [
+    assert [(field["name"], field["control"]) for field in view.fields] == [
         ("a", "number"),
         ("b", "text"),
     ]
@@ -1120,7 +1129,7 @@ def test_a_name_that_is_listed_twice_is_one_field(form: Opening) -> None:
 def test_a_value_and_the_option_that_it_begins_are_one_run(form: Opening) -> None:
     """By the words up to a space, in any case; with two such options, or as an option itself, it stays."""
     view = form({"name": "Symbol", "type": 6}, Symbol="nvra")
-    listed = [each["Symbol"] for each in SYMBOLS]
+    listed = [row["Symbol"] for row in SYMBOLS]
     meant = {
         "nvra": "NVRA US EQUITY",
         "NVRA US": "NVRA US EQUITY",
@@ -1145,7 +1154,7 @@ def test_a_value_and_the_option_that_it_begins_are_one_run(form: Opening) -> Non
 def test_valid_values_of_the_same_name_carry_over(
     answering: Callable[..., Session],
 ) -> None:
-    """They are marked until they change; the first of several, and no value that the field would refuse."""
+    """They are marked until they change; the first of several is taken, and no value that the field would refuse."""
     params = [
         PANEL_NAME,
         {"name": "Symbol", "type": 6},
@@ -1177,19 +1186,19 @@ def test_optional_fields_with_a_default_are_under_more_options(form: Opening) ->
     ]
     defaults = [{"name": name, "schema": NUMBER} for name in ("m", "n")]
     view = form(*params, *defaults, {"name": "j", "schema": {"type": "object"}})
-    assert [one["name"] for one in view.fields if one["more"]] == ["m", "n", "j"]
-    assert not any(one["more"] for one in form(*params, defaults[0]).fields)
+    assert [field["name"] for field in view.fields if field["more"]] == ["m", "n", "j"]
+    assert not any(field["more"] for field in form(*params, defaults[0]).fields)
 
 
 def test_the_ends_of_a_range_stay_together(form: Opening) -> None:
-    """One has a default, which would be under more options alone."""
+    """One has a default, which would be alone under more options."""
     names = ["startDate", "end_date", "m", "n"]
     defaults = [
         {"name": name, "schema": {"type": "string", "default": "x"}}
         for name in names[1:]
     ]
     view = form({"name": names[0], "required": True}, *defaults)
-    assert [one["name"] for one in view.fields if one["more"]] == ["m", "n"]
+    assert [field["name"] for field in view.fields if field["more"]] == ["m", "n"]
 
 
 WINDOW = "It smooths the series with a window; a long one hides the season. "
@@ -1210,8 +1219,8 @@ HELPS = [
 @pytest.mark.parametrize(("text", "brief"), HELPS)
 def test_help_ends_with_a_whole_sentence(form: Opening, text: str, brief: str) -> None:
     """The line above Run shows the first sentences, the help box all of it."""
-    one = field(form({"name": "a", "description": text}), "a")
-    assert (one["brief"] or one["help"], one["help"]) == (brief, text.strip())
+    entry = field(form({"name": "a", "description": text}), "a")
+    assert (entry["brief"] or entry["help"], entry["help"]) == (brief, text.strip())
 
 
 LINES = "\n".join(f"S{at}" for at in range(100_000))
@@ -1284,7 +1293,7 @@ def test_no_request_names_another_field_or_pastes_without_bounds(form: Opening) 
 def test_what_the_service_found_is_shown_until_the_field_changes(
     answering: Callable[..., Session],
 ) -> None:
-    """An error of the service stands at its field, and a change of the values since the result is known."""
+    """An error of the service is shown at its field, and the view knows whether values changed since the result."""
     session = answering(
         Listing(PANEL_NAME, {"name": "Symbol", "type": 6}, Universe=SYMBOLS)
     )
@@ -1307,7 +1316,7 @@ def test_what_the_service_found_is_shown_until_the_field_changes(
 
 @pytest.mark.fault(151)
 def test_parameters_may_be_named_as_what_every_object_of_a_page_has() -> None:
-    """They are drawn, set and sent by their names."""
+    """They are shown, set and sent under their names."""
 
     def odd(
         constructor: list[str],

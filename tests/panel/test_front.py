@@ -1,4 +1,4 @@
-"""The panel's front end: its built bundle belongs to its sources, and is all that the wheel takes of it."""
+"""The panel's front end: its bundle is built from its sources, and only the bundle is in the wheel."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def test_the_bundle_is_built_from_the_sources() -> None:
 
 
 def test_script_and_style_are_small() -> None:
-    """Each panel sends both again, packed into one module, which stays within 120 kB."""
+    """Every panel sends both, packed into one module of at most 120 kB."""
     assert len(Panel._esm) <= 120 * KILOBYTE
     assert not hasattr(Panel, "_css")
 
 
 def test_the_lock_file_names_no_registry() -> None:
-    """Whoever installs has their own."""
+    """Users who install the package have their own address."""
     assert "resolved" not in (FRONT / "package-lock.json").read_text("utf-8")
 
 
@@ -62,7 +62,7 @@ WORDS = [
 
 @pytest.mark.parametrize("word", WORDS)
 def test_text_is_only_ever_set_as_text(word: str) -> None:
-    """And no request leaves the page."""
+    """No request leaves the page."""
     assert [
         path
         for path in sources()
@@ -71,7 +71,7 @@ def test_text_is_only_ever_set_as_text(word: str) -> None:
 
 
 def test_the_wheel_takes_the_bundle_alone() -> None:
-    """Neither the sources nor what npm has installed beside them."""
+    """Neither the sources nor npm's packages beside them."""
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"][
         "hatch"
     ]["build"]["targets"]["wheel"]
@@ -85,14 +85,14 @@ _HOOK = re.compile(
 
 
 def test_the_guide_lists_each_hook_and_no_other() -> None:
-    """By the sources: whoever drives the panel finds in the guide what there is."""
+    """As in the sources, so that the guide is complete for anyone who automates the panel."""
     source = "\n".join(
         (FRONT / path).read_text("utf-8")
         for path in sources()
         if path.endswith((".ts", ".tsx"))
     )
-    # Of one component, under two names.
-    known = {
+    # One component has these under two names.
+    hooks = {
         "assign-name",
         "assign-now",
         "preset-name",
@@ -102,8 +102,8 @@ def test_the_guide_lists_each_hook_and_no_other() -> None:
     }
     for word, head, choice in _HOOK.findall(source):
         words = re.findall(r'"([\w-]+)"', choice)
-        known |= (
-            {each + ":" * (":$" in choice) for each in words}
+        hooks |= (
+            {name + ":" * (":$" in choice) for name in words}
             if choice
             else {word or head}
         )
@@ -114,19 +114,19 @@ def test_the_guide_lists_each_hook_and_no_other() -> None:
         .partition("\n\n")[0]
     )
     # Of `chip:hidden`, `chip:points`.
-    told = {
+    documented = {
         "panel",
         "hidden",
         "points",
         *re.findall(r"`([\w:-]+)`", table),
     }
-    heads = tuple(each for each in known if each[-1] in ":-")
+    heads = tuple(hook for hook in hooks if hook[-1] in ":-")
     assert [
-        each
-        for each in known - told
-        if each not in heads or not any(name.startswith(each) for name in told)
+        hook
+        for hook in hooks - documented
+        if hook not in heads or not any(name.startswith(hook) for name in documented)
     ] == []
-    unknown = [each for each in told - known if not each.startswith(heads)]
+    unknown = [hook for hook in documented - hooks if not hook.startswith(heads)]
     assert [
-        each for each in unknown if f'"{each.partition(":")[0]}"' not in source
+        hook for hook in unknown if f'"{hook.partition(":")[0]}"' not in source
     ] == []

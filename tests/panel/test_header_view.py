@@ -1,4 +1,4 @@
-"""The header of the panel and its start: search, favourites, examples, presets, and what Refresh says."""
+"""The header of the panel and its start: search, favourites, examples, presets, and the messages of Refresh."""
 
 from __future__ import annotations
 
@@ -39,17 +39,15 @@ class Listed:
     """As much of a session as the picker needs."""
 
     def __init__(self, catalog: Catalog | None, path: Path) -> None:
-        self.listed, self.favourites = (
-            catalog,
-            Favourites("s", path / "favourites.json"),
-        )
+        self.listed = catalog
+        self.favourites = Favourites("s", path / "favourites.json")
 
     def ids(self, query: str = "", first: int = 0) -> dict[str, list[str]]:
         """Return what the picker lists, by title."""
         view = HeaderView(self).functions(query, first)  # type: ignore[arg-type]
         json.dumps(view).encode()
         return {
-            section["title"]: [each["id"] for each in section["functions"]]
+            section["title"]: [function["id"] for function in section["functions"]]
             for section in view["sections"]
         }
 
@@ -61,12 +59,12 @@ def function(name: str, group: str = "", **more: Any) -> Function:
 def test_functions_are_listed_by_group_below_favourites_and_recent_ones(
     tmp_path: Path,
 ) -> None:
-    """Each is there once, by itself: a function of the same name as a favourite stays in its group."""
-    each = [
+    """Each is listed once, by its id: a function with the same name as a favourite stays in its group."""
+    functions = [
         function(*named)
         for named in (("A", "One"), ("B", "Two"), ("C", "One"), ("A", "Two"))
     ]
-    listed = Listed(Catalog(each), tmp_path)
+    listed = Listed(Catalog(functions), tmp_path)
     assert listed.ids() == {"One": ["a", "c"], "Two": ["b", "a_2"]}
     listed.favourites.mark("A", is_favourite=True)
     for name in ("B", "A", "No longer there"):
@@ -81,7 +79,7 @@ def test_functions_are_listed_by_group_below_favourites_and_recent_ones(
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "wanted"),
     [
         ("spend", ["spend", "get_spend", "get_panel", "get_region", "get_kpis"]),
         ("spend GET", ["get_spend", "get_panel", "get_region", "get_kpis"]),
@@ -90,8 +88,8 @@ def test_functions_are_listed_by_group_below_favourites_and_recent_ones(
         ("zz", []),
     ],
 )
-def test_a_search_is_ranked(tmp_path: Path, words: str, found: list[str]) -> None:
-    """An exact name comes first, then names, then what is found in descriptions, parameters and options."""
+def test_a_search_is_ranked(tmp_path: Path, words: str, wanted: list[str]) -> None:
+    """An exact name comes first, then other names, then matches in descriptions, parameters and options."""
     catalog = Catalog(
         [
             function("Get Panel", description="Spend by day."),
@@ -106,11 +104,11 @@ def test_a_search_is_ranked(tmp_path: Path, words: str, found: list[str]) -> Non
             function("Spend"),
         ]
     )
-    assert Listed(catalog, tmp_path).ids(words) == ({"": found} if found else {})
+    assert Listed(catalog, tmp_path).ids(words) == ({"": wanted} if wanted else {})
 
 
 def test_ten_thousand_functions_are_listed_to_the_last_in_pages(tmp_path: Path) -> None:
-    """Sends 100 at a time, whatever is asked, and counts them all, in linear time."""
+    """At most 100 are sent at a time; all are counted, in linear time."""
 
     @functools.cache
     def listed_with(number: int) -> Listed:
@@ -122,17 +120,18 @@ def test_ten_thousand_functions_are_listed_to_the_last_in_pages(tmp_path: Path) 
         )
 
     assert_linear(lambda number: listed_with(number).ids("get 9"), 2500, start=500)
-    listed, seen = listed_with(10_000), []
+    listed = listed_with(10_000)
+    seen = []
     for query, first in (("", 0), ("", 9_950), ("", 20_000), ("get 99", 0)):
         view = HeaderView(listed).functions(query, first)  # type: ignore[arg-type]
         seen.append(sum(len(section["functions"]) for section in view["sections"]))
         assert (view["total"], len(json.dumps(view)) < 20_000) == (10_000, True)
     assert seen == [100, 50, 0, 100]
     some = [
-        each
+        function_id
         for first in (100, 5_000, 9_900)
         for ids in listed.ids("", first).values()
-        for each in ids
+        for function_id in ids
     ]
     assert len(set(some)) == 300
 
@@ -181,7 +180,7 @@ def serving(answering: Callable[..., Session], *functions: dict[str, Any]) -> Se
 def test_an_example_says_what_it_asks(
     answering: Callable[..., Session], params: list[Any], says: str
 ) -> None:
-    """In the values that a run of it sends, as far as they are listed; nothing where there is no example."""
+    """By the values that its run sends, as far as they are listed; empty if there is no example."""
     session = serving(answering, {"name": "F", "params": params}, {"name": "G"})
     assert example_text(session["F"]) == says
 
@@ -193,16 +192,18 @@ def test_an_example_stays_the_same_after_a_refused_run(
     monkeypatch.setattr("jupyter_funcs.client.client._LISTED_JUST_NOW", 0.0)
     function = funcs["Get Panel Daily"]
     background.run(example_values(function, function.form()))
-    said = example_text(function)
+    example = example_text(function)
     with pytest.raises(ArgumentError, match="NOSUCH"):
         function(PanelName=PANEL, Symbol="NOSUCH")
     assert (
-        example_text(function) == said == "BKQU US EQUITY by Age Group, Demo Card Panel"
+        example_text(function)
+        == example
+        == "BKQU US EQUITY by Age Group, Demo Card Panel"
     )
 
 
 def test_nothing_that_changes_data_is_an_example() -> None:
-    """A function that changes data has none: nobody has asked for the change."""
+    """A function that changes data has none: nobody asked for the change."""
 
     def send(to: str = "all") -> str:
         """Send it."""
@@ -236,7 +237,7 @@ def test_the_cards_of_the_demo_say_real_values(page: Page) -> None:
 def test_the_demo_comes_with_a_preset(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fills in what its run needs, is marked as shipped, and can't be replaced or deleted, as one's own can."""
+    """It fills in what a run needs, is marked as shipped and, unlike a user's own, can't be replaced or deleted."""
     monkeypatch.setenv("FUNCS_PRESETS", str(tmp_path / "presets.toml"))
     panel = Panel(jf.connect(), trusted=True)
     page = Page(panel)
@@ -261,10 +262,12 @@ def test_the_demo_comes_with_a_preset(
             == f"{OURS!r} comes with the demo."
         )
     assert page.ask("preset_save", name="mine", replace=False)["exists"] is False
-    shown = [(each["name"], each["shipped"]) for each in page.state("_view")["presets"]]
+    shown = [
+        (preset["name"], preset["shipped"]) for preset in page.state("_view")["presets"]
+    ]
     assert shown == [(OURS, True), ("mine", False)]
     page.ask("preset_delete", name="mine")
-    assert [each["name"] for each in page.state("_view")["presets"]] == [OURS]
+    assert [preset["name"] for preset in page.state("_view")["presets"]] == [OURS]
     page.run()
     frame = panel.result(60)
     now = frame[frame["IsCurrentQuarter"] & frame["PeriodToDate"]]
@@ -276,7 +279,7 @@ def test_the_demo_comes_with_a_preset(
 def test_a_preset_leaves_the_fields_that_it_does_not_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One of the demo and one's own, in which empty fields have no name; the panel says what stays."""
+    """A preset of the demo and a user's own, which leaves out empty fields; the panel says what stays."""
     monkeypatch.setenv("FUNCS_PRESETS", str(tmp_path / "presets.toml"))
     panel = Panel(jf.connect(), trusted=True)
     page = Page(panel)
@@ -300,8 +303,8 @@ def test_a_preset_leaves_the_fields_that_it_does_not_name(
         **to_date,
     }
     page.ask("set", seq=3, field="Dimensions", value=None)
-    said = page.ask("preset", name="whole quarters", function="")["said"]
-    assert said == "Unchanged: Panel Name, Symbol, PoP Growth and 1 more."
+    message = page.ask("preset", name="whole quarters", function="")["said"]
+    assert message == "Unchanged: Panel Name, Symbol, PoP Growth and 1 more."
     assert page.args == {
         "PanelName": PANEL,
         "Symbol": "MCHQ",
@@ -317,7 +320,7 @@ def test_a_preset_leaves_the_fields_that_it_does_not_name(
 def test_another_service_comes_without_presets(
     answering: Callable[..., Session],
 ) -> None:
-    """A function of the same name elsewhere has none."""
+    """A function of the same name in another service has none."""
     assert (
         HeaderView(serving(answering, {"name": "Get Panel FQ"})).start([])["presets"]
         == []
@@ -352,12 +355,12 @@ def test_another_service_comes_without_presets(
 def test_a_question_in_other_words_finds_its_function(
     words: str, wanted: set[str]
 ) -> None:
-    """Typed wrong, in the plural or by a synonym: among the first three, in the picker as by `find`."""
+    """With typing errors, in the plural or by a synonym: among the first three, in the picker and with `find`."""
     session = jf.connect()
-    found = list(session.find(words)["name"])
-    assert wanted <= set(found[:3])
+    names = list(session.find(words)["name"])
+    assert wanted <= set(names[:3])
     [section] = HeaderView(session).functions(words)["sections"]
-    assert [function["name"] for function in section["functions"]] == found
+    assert [function["name"] for function in section["functions"]] == names
 
 
 def takings(shop: str = "") -> None:
@@ -371,7 +374,7 @@ def metrics(kpi: str = "") -> None:
 def test_a_profile_has_synonyms_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beside ours, and as ours without their endings; they are there after a refresh, too, as is its time limit."""
+    """Beside ours and, like ours, matched without their endings; they and the time limit remain after a refresh."""
     monkeypatch.setitem(
         sys.modules, "shops_of_ours", module := ModuleType("shops_of_ours")
     )
@@ -435,13 +438,13 @@ USES: dict[str, list[tuple[str, str, str | list[str]]]] = {
 
 @pytest.mark.parametrize("name", USES)
 def test_a_value_is_used_in_functions_that_take_it(name: str) -> None:
-    """By what they list, by the name of the column, and by its kind; a list takes it as its only value."""
+    """By their options, by the name of the column and by its kind; a list takes it as its only value."""
     with contextlib.closing(
         jf.connect([companies, visits, shops]).panel("Companies")
     ) as panel:
         page = Page(panel)
-        asked = {"query": {}, "row": 0, "at": [*USES].index(name), "run": page.run()}
-        uses = page.ask("uses", **asked)["uses"]
+        cell = {"query": {}, "row": 0, "at": [*USES].index(name), "run": page.run()}
+        uses = page.ask("uses", **cell)["uses"]
         assert [(use["function"], use["field"], use["value"]) for use in uses] == USES[
             name
         ]
@@ -452,7 +455,7 @@ def test_a_value_is_used_in_functions_that_take_it(name: str) -> None:
 
 
 def test_a_link_fills_in_a_form_and_runs_nothing(page: Page) -> None:
-    """Also of an address with more in it; several values are runs, and a visitor's `$x` is a text."""
+    """Also from an address with other parts; several values are several runs, and a visitor's `$x` is a text."""
     page.panel._state.trusted = False
     link = "?theme=dark&funcs=Get+Panel+Daily&PanelName=$x&Symbol=A&Symbol=B&Dimensions=Region"
     page.ask("link", text=f"https://hub.example/voila/a.ipynb{link}")

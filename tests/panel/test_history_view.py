@@ -1,4 +1,4 @@
-"""The history of the panel: rows that say what differs, results that are held, and two runs compared."""
+"""The history of the panel: rows that say what differs, results that stay in memory, and comparisons of two runs."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ RESULTS: list[pd.DataFrame] = []
 KEPT: list[pd.DataFrame] = []
 
 
-def given() -> pd.DataFrame:
-    """One of two results after the other."""
+def prepared() -> pd.DataFrame:
+    """Return the next of two results."""
     return RESULTS.pop(0)
 
 
@@ -56,15 +56,15 @@ def broken() -> pd.DataFrame:
 
 @pytest.fixture
 def funcs() -> Iterator[Any]:
-    session = jf.connect([sales, stock, given, broken])
+    session = jf.connect([sales, stock, prepared, broken])
     yield session
     session.history._log.runs.clear()
     KEPT.clear()
 
 
-def numbers(funcs: Any, *held: pd.DataFrame) -> tuple[int, int]:
+def numbers(funcs: Any, *frames: pd.DataFrame) -> tuple[int, int]:
     """Return the numbers of the last two runs; the results of these are in memory until the test ends."""
-    KEPT.extend(held)
+    KEPT.extend(frames)
     gc.collect()
     return tuple(run.number for run in funcs.history.runs[-2:])  # type: ignore[return-value]
 
@@ -160,13 +160,13 @@ def test_rows_and_comparisons_tell_null_and_types_apart(typed: Any) -> None:
 
 
 def test_the_last_results_are_held_by_memory(funcs: Any) -> None:
-    """20 are there, before and after garbage is collected, though no variable has them; fewer if they are too large."""
-    held = Held()
-    view = HistoryView(funcs, held)
+    """20 are in memory, before and after garbage collection, though no variable has them; fewer if they are large."""
+    results = Held()
+    view = HistoryView(funcs, results)
     gc.disable()
     try:
         for factor in range(22):
-            held.keep(funcs.sales(factor=float(factor)))
+            results.keep(funcs.sales(factor=float(factor)))
         assert [row["held"] for row in view.rows(earlier=False)][:20] == [True] * 20
     finally:
         gc.enable()
@@ -231,10 +231,10 @@ def test_a_result_that_the_notebook_changed_is_compared_as_it_came(
 def test_what_is_no_longer_in_memory_is_run_again(
     funcs: Any, view: HistoryView
 ) -> None:
-    """Only where that is asked for; else the reply says which runs are gone."""
+    """Only on request; else the reply says which runs are gone."""
     funcs.sales()
     before, after = numbers(funcs, funcs.sales(factor=2.0))
-    # A thread of the run may still be at its end.
+    # A thread of the run may still be finishing.
     wait_until(lambda: funcs.history.get(before).in_memory is None)
     shown = view.compare(before, after)
     assert (shown["gone"], shown["rows"]) == ([str(before)], [])
@@ -247,7 +247,7 @@ def test_what_is_no_longer_in_memory_is_run_again(
 def test_runs_of_two_functions_name_what_they_share(
     funcs: Any, view: HistoryView
 ) -> None:
-    """They are joined by common columns where these identify the rows; else one sentence says why not."""
+    """They are joined by common columns if these identify the rows; else one sentence says why not."""
     shown = view.compare(
         *numbers(funcs, funcs.sales(region="North"), funcs.stock(region="North"))
     )
@@ -261,14 +261,14 @@ def test_runs_of_two_functions_name_what_they_share(
 def pair(funcs: Any, before: pd.DataFrame, after: pd.DataFrame) -> tuple[int, int]:
     """Run a function whose results are these, and return the numbers of the runs."""
     RESULTS[:] = [before, after]
-    return numbers(funcs, funcs.given(), funcs.given())
+    return numbers(funcs, funcs.prepared(), funcs.prepared())
 
 
 ROWS = pd.DataFrame({"Key": ["a", "b"], "N": [1, 2]})
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said", "columns"),
+    ("before", "after", "text", "columns"),
     [
         (ROWS, ROWS, "No difference, of 2 rows before and 2 after.", ["Change", "Key"]),
         (
@@ -339,13 +339,13 @@ def test_results_of_any_shape_are_compared(
     view: HistoryView,
     before: pd.DataFrame,
     after: pd.DataFrame,
-    said: str,
+    text: str,
     columns: list[str],
 ) -> None:
     """Other columns, other types, no rows, and rows that nothing tells apart; a reason says what a cell can do."""
     shown = view.compare(*pair(funcs, before, after))
     json.dumps(shown, allow_nan=False)
-    assert said in shown["said"]
+    assert text in shown["said"]
     assert [column["name"] for column in shown["columns"]][: len(columns)] == columns
     assert shown["gone"] == []
     if not columns:
@@ -388,7 +388,7 @@ BVQS = {"symbol": "BVQS"}
 def test_runs_are_called_by_what_differs(
     before: dict[str, str], after: dict[str, str], sides: tuple[str, str]
 ) -> None:
-    """By the values that are names, else with the label; Before and After is only the same run at two times."""
+    """By the values that are names, else with the label; only two times of the same run are Before and After."""
     funcs = jf.connect([quarters])
     frames = [funcs.quarters(**values) for values in (before, after)]
     view = HistoryView(funcs, Held())
@@ -404,7 +404,7 @@ def test_runs_are_called_by_what_differs(
 
 
 def test_two_companies_are_joined_by_what_they_share() -> None:
-    """Not by their symbols and names, nor by what else is one value in each; the code gives the same rows."""
+    """Not by symbols and names, nor by other columns that have one value in each; the code returns the same rows."""
     funcs = jf.connect([quarters])
     with interactive_shell() as shell:
         shell.push(
@@ -459,8 +459,8 @@ def test_totals_and_lines_are_of_the_same_steps_and_measures(
         ["South", 12000.0, 8000.0],
         ["North", 6000.0, 4000.0],
     ]
-    one = pd.DataFrame({"Low": [3.0], "High": [5.0]})
-    shown = view.compare(*pair(funcs, one, one * 2))
+    row = pd.DataFrame({"Low": [3.0], "High": [5.0]})
+    shown = view.compare(*pair(funcs, row, row * 2))
     assert (shown["totals"], shown["chart"]) == (None, None)
 
 
@@ -515,28 +515,29 @@ def test_a_run_without_a_result_is_said_to_have_none(
 def test_a_sweep_is_run_again_without_a_question_or_a_bar(
     funcs: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """However many runs it has: a person has asked for them. Nothing is printed."""
-    held = Held()
-    view = HistoryView(funcs, held)
+    """However many runs it has, since the user asked for them. Nothing is printed."""
+    results = Held()
+    view = HistoryView(funcs, results)
     few = funcs["Sales"].with_options(most_runs=5, progress=False, cache=False)
     few.sweep(factor=[1.0, 2.0, 3.0])
     shown = view.compare(*numbers(funcs, few.sweep(factor=[1.0, 2.0, 4.0])), again=True)
-    before, after = ("Factor 1.0, 2.0, 3.0", "Factor 1.0, 2.0, 4.0")
+    before = "Factor 1.0, 2.0, 3.0"
+    after = "Factor 1.0, 2.0, 4.0"
     rows = f"120 only in {after} and 120 only in {before}"
     assert shown["said"] == f"{rows}, of 360 rows of {before} and 360 of {after}."
-    assert (len(held), capsys.readouterr().out) == (1, "")
+    assert (len(results), capsys.readouterr().out) == (1, "")
 
 
 def test_a_result_that_is_too_large_lets_go_of_no_other() -> None:
-    """What alone is beyond the bound is not held; text of Arrow is counted once."""
-    held = Held(most_bytes=100_000)
-    held.keep(small := pd.DataFrame({"a": np.zeros(1_000)}))
-    held.keep(pd.DataFrame({"a": np.zeros(100_000)}))
-    held.keep(small)
-    assert (len(held), held.size) == (1, 8_132)
+    """A result that exceeds the bound alone isn't kept; Arrow text is counted once."""
+    results = Held(most_bytes=100_000)
+    results.keep(small := pd.DataFrame({"a": np.zeros(1_000)}))
+    results.keep(pd.DataFrame({"a": np.zeros(100_000)}))
+    results.keep(small)
+    assert (len(results), results.size) == (1, 8_132)
     text = pd.DataFrame({"a": pd.Series(["x" * 100] * 500, dtype="string[pyarrow]")})
-    held.keep(text)
-    assert held.size < 8_132 + 60_000
+    results.keep(text)
+    assert results.size < 8_132 + 60_000
 
 
 def test_runs_of_earlier_kernels_are_below_those_of_this_one(
@@ -567,7 +568,7 @@ def test_runs_of_earlier_kernels_are_below_those_of_this_one(
 def test_thousands_of_runs_are_listed_in_linear_time(
     funcs: Any, view: HistoryView
 ) -> None:
-    """Shows the 200 newest ones."""
+    """The view has the 200 newest."""
     funcs.stock()
     [run] = funcs.history.runs
     runs = [dataclasses.replace(run, number=number) for number in range(1, 10_001)]

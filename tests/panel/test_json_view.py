@@ -1,4 +1,4 @@
-"""The reply of a run is read a level at a time, as it came, whatever its size and shape."""
+"""The reply of a run is read level by level, as it came, whatever its size and shape."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def shown(
         path, first
     )
     json.dumps(node, allow_nan=False).encode()
-    return {each["key"]: each["text"] for each in node["children"]}
+    return {child["key"]: child["text"] for child in node["children"]}
 
 
 def test_a_node_tells_of_its_items_and_their_numbers() -> None:
-    """Gives types, texts as they came, counts, and which texts are whole."""
+    """Types, texts as they came, counts, and whether a text is whole."""
     node = JsonTree(b'{"a": 1.50, "b": [1, "x", null], "c": {"d": {}}, "e": []}').node(
         ()
     )
     assert (node["type"], node["total"]) == ("object", 4)
-    assert [tuple(each.values()) for each in node["children"]] == [
+    assert [tuple(child.values()) for child in node["children"]] == [
         ("a", "number", "1.50", 0, True),
         ("b", "array", '[1, "x", null]', 3, True),
         ("c", "object", '{"d": {}}', 1, False),
@@ -41,9 +41,9 @@ def test_a_node_tells_of_its_items_and_their_numbers() -> None:
 
 
 def test_items_come_fifty_at_a_time() -> None:
-    """Goes through a long array by pages."""
+    """A long array is read in pages."""
     tree = JsonTree(json.dumps({"rows": list(range(1234))}).encode())
-    assert [each["key"] for each in tree.node(("rows",), 1200)["children"]] == list(
+    assert [child["key"] for child in tree.node(("rows",), 1200)["children"]] == list(
         range(1200, 1234)
     )
     assert len(tree.node(("rows",))["children"]) == 50
@@ -52,7 +52,7 @@ def test_items_come_fifty_at_a_time() -> None:
 
 
 def test_json_in_a_text_is_opened() -> None:
-    """Opens an envelope's body, which holds JSON as a text."""
+    """An envelope's body, which is JSON as a text, can be opened."""
     data = json.dumps({"body": json.dumps(ROWS)})
     assert shown(data, ("body",)) == {
         0: '["2024-01-01", 1.5, null]',
@@ -82,7 +82,7 @@ def test_json_in_a_text_is_opened() -> None:
 def test_what_services_send_is_shown_as_it_came(
     data: bytes | str, texts: dict[Any, str]
 ) -> None:
-    """Keeps digits and constants, and shows invisible characters as escapes."""
+    """Digits and constants are kept; invisible characters are shown as escapes."""
     assert shown(data) == texts
 
 
@@ -90,7 +90,7 @@ def test_what_services_send_is_shown_as_it_came(
     "data", [b"", b"not json", b'{"a": ', b"[" * 5000 + b"]" * 5000, b'"\xff"']
 )
 def test_what_is_not_json_is_said(data: bytes) -> None:
-    """Says what is wrong with a reply that is no JSON, or nested without end."""
+    """An error says what is wrong with a reply that isn't JSON or is nested too deeply."""
     with pytest.raises(ProtocolError):
         JsonTree(data).node(())
 
@@ -99,7 +99,7 @@ def test_what_is_not_json_is_said(data: bytes) -> None:
     "path", [("b",), (0,), ("a", 5), ("a", "x"), ("a", 0, 0), ("a",) * 200]
 )
 def test_a_place_that_is_not_there_is_refused(path: tuple[Any, ...]) -> None:
-    """Refuses keys and numbers that the reply has not."""
+    """Keys and numbers that the reply doesn't have are refused."""
     with pytest.raises(ArgumentError):
         JsonTree(b'{"a": [1, 2]}').node(path)
 
@@ -135,7 +135,7 @@ REPLY = json.dumps(
 def test_a_text_is_found_in_keys_and_values_in_any_case(
     text: str, hits: list[list[int]]
 ) -> None:
-    """Gives the places on the way to each, also within JSON that stands in a text; a place leads to what it names."""
+    """Each hit has the path to it, also within JSON in a text; the path leads to what it names."""
     tree = JsonTree(REPLY)
     assert tree.find(text) == {"hits": hits, "more": False, "all": True}
     for places in hits:
@@ -147,7 +147,7 @@ def test_a_text_is_found_in_keys_and_values_in_any_case(
 
 
 @pytest.mark.parametrize(
-    ("data", "found"),
+    ("data", "result"),
     [
         (
             b'{"a": NaN, "b": [Infinity]}',
@@ -169,13 +169,13 @@ def test_a_text_is_found_in_keys_and_values_in_any_case(
         ),
     ],
 )
-def test_any_reply_is_searched_in_bounds(data: bytes, found: dict[str, Any]) -> None:
-    """Finds at most 500, in what services send, as deep as the tree goes."""
-    assert JsonTree(data).find("infinity") == found
+def test_any_reply_is_searched_in_bounds(data: bytes, result: dict[str, Any]) -> None:
+    """At most 500 hits, in whatever services send, as deep as the tree goes."""
+    assert JsonTree(data).find("infinity") == result
 
 
 def test_a_search_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gives what it has found when its time is over, and says that there may be more."""
+    """It returns the hits so far when its time is over, and says that there may be more."""
     monkeypatch.setattr(json_view, "_PATIENCE", 0.0)
     assert JsonTree(b'[{"a": 1}]').find("a") == {
         "hits": [],
@@ -189,7 +189,7 @@ def test_a_search_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> No
     "data", [b'{"a": "' + b"x" * 3_000_000 + b'"}', b"[" + b"1.25," * 600_000 + b"2]"]
 )
 def test_a_level_is_small_whatever_the_reply_holds(data: bytes) -> None:
-    """Sends a few thousand characters of a very long text, and of a very long array."""
+    """A few thousand characters of a very long text or array are sent."""
     tree = JsonTree(data)
     assert len(json.dumps(tree.node(()))) < 10_000
     assert tree.find("zzz")["hits"] == []
@@ -197,7 +197,7 @@ def test_a_level_is_small_whatever_the_reply_holds(data: bytes) -> None:
 
 @pytest.mark.slow
 def test_a_long_reply_takes_a_fraction_of_its_values_in_memory() -> None:
-    """Reads 6 MB by the level: all its values at once would take several times that."""
+    """6 MB are read level by level: all values at once would take several times that."""
     rows = [
         {"Date": "2024-01-01", "Spend": at / 7, "Note": "x" * 60, "n": None}
         for at in range(50_000)

@@ -1,4 +1,4 @@
-"""A panel over time: what a refresh, a re-run cell, a person's own code, an end and a saved notebook do to it."""
+"""A panel over time: refreshes, cells that run again, a user's own code, closing and saved notebooks."""
 
 from __future__ import annotations
 
@@ -41,16 +41,14 @@ G = {"name": "G"}
 
 
 class Service(httpx.BaseTransport):
-    """A service whose listing and runs a test changes; each waits while its gate is closed."""
+    """A service whose listing and runs a test changes; both wait while their gate is closed."""
 
     def __init__(self, *listing: Any) -> None:
         self.listing: list[Any] | httpx.Response = list(listing)
         self.runs = lambda: httpx.Response(200, json=[{"a": 1}])
-        self.lists, self.goes, self.panels = (
-            threading.Event(),
-            threading.Event(),
-            list[Panel](),
-        )
+        self.lists = threading.Event()
+        self.goes = threading.Event()
+        self.panels = list[Panel]()
         self.open_gates()
 
     def open_gates(self) -> None:
@@ -91,7 +89,7 @@ def service() -> Iterator[Service]:
 
 
 def test_refresh_says_what_changed_and_keeps_the_form(service: Service) -> None:
-    """An unchanged function keeps its very form; a changed one has its new fields, and the values that they take."""
+    """An unchanged function keeps its form object; a changed one has its new fields and the values that they take."""
     page = service.page("F", a="1", b="2")
     form = page.panel.form
     assert page.ask("refresh")["said"] == "Listed again: nothing has changed."
@@ -105,19 +103,19 @@ def test_refresh_says_what_changed_and_keeps_the_form(service: Service) -> None:
         == "Listed again: 1 added (<b>H</b>), 1 removed (G), 1 changed (F)."
     )
     assert page.args == {"b": "2"}
-    assert [each["name"] for each in page.state("_view")["fields"]] == ["b", "c"]
+    assert [field["name"] for field in page.state("_view")["fields"]] == ["b", "c"]
     page.run()
 
 
 def test_a_function_that_vanished_is_said_and_keeps_its_values(
     service: Service,
 ) -> None:
-    """The form stays as it is, with words that the function is gone; when it is listed again the words go."""
+    """The form stays as it is, with a message that the function is gone; the message goes when it is listed again."""
     page = service.page("F", a="1")
     service.listing = [G]
     assert "1 removed (F)" in page.ask("refresh")["said"]
-    [said] = page.state("_values")["advice"]
-    assert said.startswith(
+    [advice] = page.state("_values")["advice"]
+    assert advice.startswith(
         "This function is no longer in your catalog. What you entered is kept;"
     )
     assert page.args == {"a": "1"}
@@ -130,16 +128,17 @@ def test_a_function_that_vanished_is_said_and_keeps_its_values(
 
 
 def test_a_panel_opens_though_the_listing_fails(service: Service) -> None:
-    """It says why there is nothing to choose; a refresh that fails keeps that, or the functions that were listed."""
-    listing, service.listing = service.listing, httpx.Response(403, text="<h1>no</h1>")
+    """It says why there is nothing to choose; a failed refresh keeps that message, or the listed functions."""
+    listing = service.listing
+    service.listing = httpx.Response(403, text="<h1>no</h1>")
     page = service.page()
     assert 1 <= len(page.state("_service")["trouble"]) <= 3
     assert "error" in page.ask("refresh")
     assert page.state("_service")["trouble"]
     service.listing = listing
     page.ask("refresh")
-    said = page.state("_service")
-    assert (said["trouble"], said["functions"]) == ([], 2)
+    status = page.state("_service")
+    assert (status["trouble"], status["functions"]) == ([], 2)
     service.listing = httpx.Response(503, text="<h1>down</h1>")
     assert 1 <= len(page.ask("refresh")["error"]) <= 3
     page.ask("choose", function="f")
@@ -147,34 +146,35 @@ def test_a_panel_opens_though_the_listing_fails(service: Service) -> None:
 
 
 def test_a_panel_that_is_closed_while_it_lists_is_left_alone(service: Service) -> None:
-    """What comes after the end is dropped: nothing is sent, and no model is made."""
+    """What arrives after closing is dropped: nothing is sent, and no model is created."""
     session = service.connect()
     _ = session.catalog
     before = set(_instances)
     page = Page(session.panel("F"))
     service.lists.clear()
-    asked = background.start(page.panel._answer({"v": 1, "id": 1, "kind": "refresh"}))
+    refresh = background.start(page.panel._answer({"v": 1, "id": 1, "kind": "refresh"}))
     page.panel.close()
     service.lists.set()
-    asked.result(60)
+    refresh.result(60)
     assert set(_instances) == before
     assert page.sent == []
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "text"),
     [(300.0, "The token ends in 5 minutes."), (7200.0, ""), (None, "")],
     ids=str,
 )
 def test_the_end_of_a_token_is_said_when_it_is_near(
-    service: Service, seconds: float | None, said: str
+    service: Service, seconds: float | None, text: str
 ) -> None:
-    """The panel opens without waiting for the token's source, and speaks of the end in the last ten minutes."""
-    asked, go = [], threading.Event()
+    """The panel opens without waiting for the token's source, and mentions the end in the last ten minutes."""
+    calls = []
+    go = threading.Event()
 
     def source() -> str:
-        asked.append(1)
-        assert len(asked) < 2 or go.wait(60)
+        calls.append(1)
+        assert len(calls) < 2 or go.wait(60)
         return (
             "an-api-key-of-the-tests"
             if seconds is None
@@ -191,7 +191,7 @@ def test_the_end_of_a_token_is_said_when_it_is_near(
             page.state("_service")["account"] == ("" if seconds is None else "<ada>")
         )
     )
-    assert page.state("_service")["tokenEnds"] == said
+    assert page.state("_service")["tokenEnds"] == text
     page.panel.close()
 
 
@@ -199,11 +199,13 @@ def test_the_end_of_a_token_is_said_when_it_is_near(
 
 
 def test_a_run_makes_its_function_a_recent_one(service: Service) -> None:
-    """The next panel has it on top, and opens its result, whatever has become of the panel that ran it."""
+    """The next panel has it on top and opens its result, even if the panel that ran it is gone."""
     page = service.page("G")
     page.run()
     sections = page.ask("functions", query="", **{"from": 0})["sections"]
-    assert [each["name"] for section in sections for each in section["functions"]] == [
+    assert [
+        function["name"] for section in sections for function in section["functions"]
+    ] == [
         "G",
         "F",
     ]
@@ -246,7 +248,7 @@ def test_cancel_and_run_again(service: Service) -> None:
 def test_a_run_of_another_function_is_named_and_keeps_run_from_being_pressed(
     service: Service,
 ) -> None:
-    """While one function runs, the form of another says which, and a press there starts nothing."""
+    """While one function runs, the form of another names it, and a press there starts nothing."""
     page = service.page("F")
     service.goes.clear()
     job = page.panel.run()
@@ -270,7 +272,7 @@ def test_a_run_of_another_function_is_named_and_keeps_run_from_being_pressed(
 def test_a_result_of_other_values_is_marked_and_stays_after_a_failure(
     service: Service,
 ) -> None:
-    """The form may change while its run goes on; a run that fails says why and keeps the result before."""
+    """The form may change during a run; a failed run says why and keeps the previous result."""
     page = service.page("F", a="x")
     assert page.panel.form is not None
     service.goes.clear()
@@ -294,7 +296,7 @@ def test_a_result_of_other_values_is_marked_and_stays_after_a_failure(
 
 
 def test_a_run_without_a_result_is_not_opened(service: Service) -> None:
-    """The history says why there is nothing to show, and shows the form with the arguments of the run."""
+    """The history says why there is no result, and shows the form with the arguments of the run."""
     page = service.page("F", a="x")
     service.runs = lambda: httpx.Response(200, json={"error": "no", "body": None})
     page.panel.run()
@@ -313,7 +315,7 @@ def test_a_run_without_a_result_is_not_opened(service: Service) -> None:
     "sent", ["yoyo", ["QoQ", "yoyo"], {"each": ["yoyo", "x"]}], ids=str
 )
 def test_a_refusal_comes_with_what_would_fix_it(service: Service, sent: Any) -> None:
-    """The banner offers the option nearest to a value that the service names, also of several that the field has."""
+    """The banner offers the option nearest to the value that the service names, also among several values."""
     params = [{"name": "g", "description": "A list. Options are 'YoY', 'QoQ'."}]
     service.listing = [{"name": "F", "params": params}]
     service.runs = lambda: httpx.Response(
@@ -330,7 +332,7 @@ def test_a_refusal_comes_with_what_would_fix_it(service: Service, sent: Any) -> 
 def test_a_press_on_its_way_is_waited_for(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`result()` in a cell after a press on the page gives that run, though its request has not begun it yet."""
+    """`result()` in a cell after a press on the page returns that run, though its request hasn't started it yet."""
     page = service.page("F", a="1")
     page.run()
     read = requests.read
@@ -360,31 +362,31 @@ def test_a_press_on_its_way_is_waited_for(
 def test_a_sweep_shows_what_failed_and_asks_about_very_many_runs(
     funcs: Session,
 ) -> None:
-    """Failed runs are listed with their reasons; where all fail, the result before stays; many runs are asked about."""
+    """Failed runs are listed with reasons; if all fail, the previous result stays; many runs need a confirmation."""
     page = Page(
         funcs["Get Panel Daily"].with_options(most_runs=2).panel(PanelName=PANEL)
     )
-    each = {"PanelName": PANEL, "Symbol": {"each": [SYMBOL, "NOPE US EQUITY"]}}
-    assert page.ask("run", seq=1, values=each, confirmed=False)["asks"] == ""
+    values = {"PanelName": PANEL, "Symbol": {"each": [SYMBOL, "NOPE US EQUITY"]}}
+    assert page.ask("run", seq=1, values=values, confirmed=False)["asks"] == ""
     with pytest.warns(UserWarning, match="1 of 2 runs"):  # where a program takes it
         frame = page.panel.result(60)
     run = state(page.panel)
     assert (run["partial"]["failed"], run["partial"]["of"]) == (1, 2)
     assert run["partial"]["rows"][0]["label"].endswith("NOPE US EQUITY")
-    each["Symbol"] = {"each": ["NOPE US EQUITY", "NEVER US EQUITY"]}
-    page.ask("run", seq=2, values=each, confirmed=False)
+    values["Symbol"] = {"each": ["NOPE US EQUITY", "NEVER US EQUITY"]}
+    page.ask("run", seq=2, values=values, confirmed=False)
     wait_until(lambda: state(page.panel)["state"] == "failed")
     assert frame_of(page.panel) is frame
-    each["Symbol"] = {"each": [SYMBOL, "BVQS US EQUITY", "CLQM US EQUITY"]}
+    values["Symbol"] = {"each": [SYMBOL, "BVQS US EQUITY", "CLQM US EQUITY"]}
     assert (
         "This is 3 runs, more than 2."
-        in page.ask("run", seq=3, values=each, confirmed=False)["asks"]
+        in page.ask("run", seq=3, values=values, confirmed=False)["asks"]
     )
     assert page.panel.form is not None
     assert page.panel.form["Symbol"] == Each(
         (SYMBOL, "BVQS US EQUITY", "CLQM US EQUITY")
     )
-    assert page.ask("run", seq=4, values=each, confirmed=True)["asks"] == ""
+    assert page.ask("run", seq=4, values=values, confirmed=True)["asks"] == ""
     assert len(page.panel.result(60)["Symbol"].unique()) == 3
     page.panel.close()
 
@@ -392,21 +394,24 @@ def test_a_sweep_shows_what_failed_and_asks_about_very_many_runs(
 def test_many_values_are_sent_when_they_change_and_not_with_each_key(
     service: Service,
 ) -> None:
-    """Of 10,000 the page reads all; what is sent for a change of another field, or a reload, is short or whole."""
+    """The page reads all 10,000; messages about another field are short, and a reload has all values."""
     page = service.page("F")
-    each = {"each": [str(at) for at in range(10_000)]}
-    page.ask("set", seq=1, field="a", value=each)
+    values = {"each": [str(at) for at in range(10_000)]}
+    page.ask("set", seq=1, field="a", value=values)
     page.sent.clear()
     page.panel._send = lambda message, **_: page.sent.append(message)
     page.ask("set", seq=2, field="b", value="x")
-    assert [sorted(each.get("state", {})) for each in page.sent] == [[], ["_values"]]
-    assert sum(len(json.dumps(each)) for each in page.sent) < 1_000
+    assert [sorted(message.get("state", {})) for message in page.sent] == [
+        [],
+        ["_values"],
+    ]
+    assert sum(len(json.dumps(message)) for message in page.sent) < 1_000
     before = page.state("_values")["fields"]["a"]["value"]
-    assert page.state("_long")["a"]["value"] == each
-    each["each"][5] = "other"
-    page.ask("set", seq=3, field="a", value=each)
+    assert page.state("_long")["a"]["value"] == values
+    values["each"][5] = "other"
+    page.ask("set", seq=3, field="a", value=values)
     assert page.state("_values")["fields"]["a"]["value"] != before
-    assert page.state("_long")["a"]["value"] == each
+    assert page.state("_long")["a"]["value"] == values
 
 
 # The variable of a result
@@ -414,7 +419,7 @@ def test_many_values_are_sent_when_they_change_and_not_with_each_key(
 
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
-    """An IPython of the test's own."""
+    """An IPython shell for the test."""
     with interactive_shell() as shell:
         yield shell
 
@@ -478,7 +483,7 @@ def test_the_code_of_a_view_makes_the_variable_that_it_became(
 def test_a_rename_deletes_no_variable_that_a_person_made(
     shell: InteractiveShell, service: Service, code: str
 ) -> None:
-    """It stays, with the result in it: another name of the result, one that was replaced, or that of an opened run."""
+    """It keeps the result: another name of the result, a replaced variable, or the variable of an opened run."""
     page = service.page("F")
     page.run()
     shell.push({"call": page.panel._state.session.f})
@@ -498,7 +503,7 @@ def test_a_rename_deletes_no_variable_that_a_person_made(
 def test_a_variable_of_a_field_that_a_cell_changes_is_noticed(
     shell: InteractiveShell, service: Service
 ) -> None:
-    """The value that the page shows, and what is wrong with it, follow after the cell; so does the history."""
+    """After the cell the page shows its value and what is wrong with it; so does the history."""
     page = service.page("F")
     page.ask("set", seq=1, field="a", value="$lookback")
     assert not page.state("_values")["valid"]
@@ -547,7 +552,7 @@ def test_a_variable_that_a_cell_changed_falsifies_nothing(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Save, the history, `panel.result()` and the saved output have the reply, which the panel says it shows."""
+    """Save, the history, `panel.result()` and the saved output have the reply, and the panel says that it shows it."""
     monkeypatch.chdir(tmp_path)
     page = service.page("F")
     number = page.run()
@@ -557,13 +562,13 @@ def test_a_variable_that_a_cell_changed_falsifies_nothing(
     still = page.panel._state.still_html()
     shell.run_cell(code)
     wait_until(lambda: state(page.panel)["result"]["lost"] == "f")
-    said = "f was changed in the notebook; the panel shows the reply."
+    note = "f was changed in the notebook; the panel shows the reply."
     assert (
         state(page.panel)["result"]["variable"],
         state(page.panel)["result"]["note"],
     ) == (
         "",
-        said,
+        note,
     )
     assert page.ask("save", run=number, **file, name="after")["said"]
     assert (tmp_path / "after.csv").read_bytes() == (
@@ -586,11 +591,11 @@ def test_a_variable_that_a_cell_changed_falsifies_nothing(
     page.panel.close()
 
 
-# The end
+# Closing
 
 
 def test_a_closed_panel_says_so_and_keeps_its_result(service: Service) -> None:
-    """No model is left, also while it runs; no request is answered; what needs the page says so, the result stays."""
+    """No model is left, even during a run; no request is answered; methods that need the page say so; results stay."""
     session = service.connect()
     _ = session.catalog
     before = set(_instances)
@@ -616,7 +621,7 @@ def test_a_closed_panel_says_so_and_keeps_its_result(service: Service) -> None:
 def test_a_cell_that_is_run_again_closes_its_earlier_panels(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """But not one that another cell shows, nor one of another cell."""
+    """But neither one that another cell shows, nor one of another cell."""
 
     def in_cell(name: str, execution: int) -> None:
         monkeypatch.setattr(
@@ -625,7 +630,8 @@ def test_a_cell_that_is_run_again_closes_its_earlier_panels(
 
     session = service.connect()
     in_cell("here", 1)
-    earlier, elsewhere = session.panel("F"), session.panel("F")
+    earlier = session.panel("F")
+    elsewhere = session.panel("F")
     in_cell("there", 2)
     elsewhere._ipython_display_()
     other = session.panel("F")
@@ -637,12 +643,12 @@ def test_a_cell_that_is_run_again_closes_its_earlier_panels(
         panel.close()
 
 
-# What is saved
+# Saved output
 
 
 @pytest.mark.slow
 def test_the_saved_output_is_a_page_without_script_or_token(funcs: Session) -> None:
-    """Summary, short table and chart as SVG; nbconvert shows them, and keeps the panel's own half out."""
+    """Summary, short table and chart as SVG; nbconvert shows them without the widget's half."""
     page = Page(funcs.panel("Get Panel Daily", **DAILY))
     number = page.run()
     wish = {"run": number, "wish": {}, "low": None, "high": None, "query": {}}
@@ -671,7 +677,7 @@ def test_the_saved_output_is_a_page_without_script_or_token(funcs: Session) -> N
 
 @pytest.mark.fault(73)
 def test_markup_is_text_in_the_saved_output(answering: Callable[..., Session]) -> None:
-    """Names, arguments, columns, cells and labels of the chart make no element and no attribute."""
+    """Names, arguments, columns, cells and chart labels create neither elements nor attributes."""
     bad = "<script>alert(1)</script><img src=x onerror='alert(1)'> \"><a href='javascript:alert(1)'>a</a>"
     rows = [{"Date": f"2024-01-0{day}", bad: bad, "n": day} for day in (1, 2)]
 

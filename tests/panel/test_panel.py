@@ -1,4 +1,4 @@
-"""The widget without a page: what it sends for each request, what it refuses, and what it leaves behind."""
+"""The widget without a page: what it sends for each request, what it refuses, and what remains afterwards."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def test_an_empty_panel_offers_functions_in_few_bytes(page: Page) -> None:
-    """Opens with nothing chosen and the functions of the catalog, within 15 kB beside the script."""
+    """It opens with nothing chosen and the functions of the catalog, in 15 kB without the script."""
     view = page.state("_view")
     assert view["function"] is None
     assert "Get Panel Daily" in [card["name"] for card in view["start"]["cards"]]
@@ -45,7 +45,7 @@ def test_an_empty_panel_offers_functions_in_few_bytes(page: Page) -> None:
 
 
 def test_a_run_shows_the_frame_of_the_call(page: Page, funcs: Session) -> None:
-    """Chooses, fills in and runs; the first page, the rows of a sort and the saved file are the call's."""
+    """Choose, fill in and run: the first page, sorted rows and the saved file equal the call's."""
     page.ask("choose", function="get_panel_daily")
     number = page.run(**DAILY)
     frame = funcs.get_panel_daily(**DAILY)
@@ -86,28 +86,31 @@ def test_a_run_shows_the_frame_of_the_call(page: Page, funcs: Session) -> None:
 
 
 def test_a_chart_is_drawn_once(page: Page) -> None:
-    """Asked for again with the same wish, rows and zoom, as when its tab is shown again, it is the one before."""
+    """A second request with the same wish, rows and zoom, as when its tab is shown again, returns the same chart."""
     page.ask("choose", function="get_panel_daily")
-    asked = {"run": page.run(**DAILY), "wish": {}, "low": None, "high": None}
+    fields = {"run": page.run(**DAILY), "wish": {}, "low": None, "high": None}
     visit = page.panel._state.chosen
-    first = page.ask("chart", query={}, **asked), visit.result and visit.result.picture
-    second = page.ask("chart", query={}, **asked), visit.result and visit.result.picture
+    first = page.ask("chart", query={}, **fields), visit.result and visit.result.picture
+    second = (
+        page.ask("chart", query={}, **fields),
+        visit.result and visit.result.picture,
+    )
     assert first[0]["series"] == second[0]["series"] != []
     assert first[1] is second[1]
-    page.ask("chart", query={"find": "2024-03"}, **asked)
+    page.ask("chart", query={"find": "2024-03"}, **fields)
     assert visit.result is not None
     assert visit.result.picture is not first[1]
 
 
 def settle(page: Page) -> None:
-    """Wait until what depends on the values is listed."""
+    """Wait until the options that depend on the values are listed."""
     sources = page.panel._state.chosen.inputs._sources.values()
     wait_until(lambda: not any(source.asking for source in sources))
     wait_until(lambda: tasks() == 0)
 
 
 def test_a_short_run_takes_few_messages(page: Page) -> None:
-    """Sends at most six messages and 20 kB for a run, the table's first page and its summaries included."""
+    """At most six messages and 20 kB for a run, with the table's first page and summaries."""
     page.ask("choose", function="get_panel_daily")
     page.run(**DAILY)
     settle(page)
@@ -118,7 +121,7 @@ def test_a_short_run_takes_few_messages(page: Page) -> None:
     )
     before = len(page.sent)
     page.run(**DAILY)
-    sent = [*states, *(json.dumps(each) for each in page.sent[before:])]
+    sent = [*states, *(json.dumps(message) for message in page.sent[before:])]
     assert len(sent) + 1 <= 6  # the request itself
     assert sum(map(len, sent)) <= 20_000
 
@@ -126,7 +129,7 @@ def test_a_short_run_takes_few_messages(page: Page) -> None:
 def test_what_changes_nothing_publishes_nothing(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pages of the table, a greeting and a search write no trait; a tab comes with what it asks for."""
+    """Pages of the table, a greeting and a search write no trait; the chosen tab is sent with its content."""
     page.ask("choose", function="get_panel_daily")
     number = page.run(**DAILY)
     settle(page)
@@ -150,11 +153,12 @@ def test_what_changes_nothing_publishes_nothing(
 def test_the_tab_that_was_clicked_last_stays_however_long_another_takes(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a large chart that is left while it is computed."""
+    """For example, if the user leaves a large chart while it is computed."""
     page.ask("choose", function="get_panels")
     number = page.run()
     settle(page)
-    begun, go = threading.Event(), threading.Event()
+    begun = threading.Event()
+    go = threading.Event()
     answer_to = Panel._answer_to
 
     async def slow(panel: Panel, kind: Any, fields: Any) -> Any:
@@ -174,7 +178,7 @@ def test_the_tab_that_was_clicked_last_stays_however_long_another_takes(
 
 
 def test_a_result_is_sent_once(page: Page) -> None:
-    """The start of the next run, its progress and its errors leave the result before as it is."""
+    """The start, progress and errors of the next run leave the previous result as it is."""
     page.ask("choose", function="get_panel_daily")
     page.run(**DAILY)
     settle(page)
@@ -188,7 +192,7 @@ def test_a_result_is_sent_once(page: Page) -> None:
 def test_another_function_takes_three_messages(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Writes all that a request changes at once: the request, its reply and one update; carried values ask nothing."""
+    """The request, its reply and one update with all changes; values that are carried over need no request."""
     monkeypatch.setattr(form_view, "_PAUSE", 0.0)
 
     def fill() -> None:
@@ -209,12 +213,15 @@ def test_another_function_takes_three_messages(
     page.ask("choose", function="get_panel_fq")
     wait_until(lambda: tasks() == 0)
     assert page.state("_values")["fields"]["Symbol"]["carried"]
-    assert [each.get("method", "reply") for each in page.sent] == ["reply", "update"]
+    assert [message.get("method", "reply") for message in page.sent] == [
+        "reply",
+        "update",
+    ]
     assert {"_view", "_values"} <= set(page.sent[1]["state"])
 
 
 def test_the_value_that_was_entered_last_counts_in_every_function(page: Page) -> None:
-    """Also in one that was opened before, by way of one without the field; several values stay where they are."""
+    """Also to one that was opened before, by way of one without the field; several values aren't carried over."""
 
     def choose(function: str, **values: Any) -> dict[str, Any]:
         page.ask("choose", function=function)
@@ -237,7 +244,9 @@ def test_the_value_that_was_entered_last_counts_in_every_function(page: Page) ->
         "PoPGrowth",
     ]
     assert choose("get_panel_daily") == {"Symbol": "BVQS US EQUITY", "PoPGrowth": "Yes"}
-    assert "carried" not in page.state("_values")["fields"]["Symbol"]  # its own
+    assert (
+        "carried" not in page.state("_values")["fields"]["Symbol"]
+    )  # this form's own value
     both = ["KORD US EQUITY", "MCHQ US EQUITY"]
     choose("get_panel_daily", Symbol={"each": both})
     assert choose("get_panel_fq")["Symbol"] == both[0]
@@ -248,7 +257,7 @@ def test_the_value_that_was_entered_last_counts_in_every_function(page: Page) ->
 
 
 def test_a_form_says_whether_its_cell_names_it(funcs: Session) -> None:
-    """By its values and in whatever words; a cell that names nothing names no form, and only the magic has a line."""
+    """By its values and in any wording; a cell that names nothing has no form, and only the magic has a line."""
     page = Page(
         funcs.panel("Get Panel Daily", Symbol=["BVQS US EQUITY", "NVRA US EQUITY"])
     )
@@ -274,14 +283,14 @@ def test_a_form_says_whether_its_cell_names_it(funcs: Session) -> None:
 
 
 def test_a_new_status_of_the_service_goes_alone(page: Page) -> None:
-    """Sends the account and what is left of the token without the whole view."""
+    """The account and the token's remaining time are sent without the whole view."""
     background.run(page.panel._state.look())
     sent: list[dict[str, Any]] = []
     page.panel._send = lambda message, **_: sent.append(message)
     header = page.panel._state.header
 
     async def change() -> tuple[list[list[str]], str]:
-        """Change the status on the loop, where no other reading of the status comes between."""
+        """Change the status on the loop, so that no other reading of it comes between."""
         sent.clear()
         header.status = dataclasses.replace(header.status, user="someone else")
         page.panel._publish()
@@ -293,7 +302,7 @@ def test_a_new_status_of_the_service_goes_alone(page: Page) -> None:
 
 
 def test_a_missing_value_is_said_at_its_field(page: Page) -> None:
-    """Refuses to run without a required value, says which, and asks the service for nothing."""
+    """A run without a required value is refused with its name, and the service gets no request."""
     page.ask("choose", function="get_panel_daily")
     page.ask("run", seq=1, values={}, confirmed=False)
     values = page.state("_values")
@@ -305,12 +314,12 @@ def test_a_missing_value_is_said_at_its_field(page: Page) -> None:
 
 
 def test_of_two_runs_the_last_is_shown_and_both_are_compared(page: Page) -> None:
-    """Requests about the earlier result are dropped; the history has both runs."""
+    """Requests about the earlier result are refused; the history has both runs."""
     page.ask("choose", function="get_panel_daily")
     number = page.run(**DAILY)
     assert page.run(PoPGrowth="Yes") == number + 1
-    said = page.ask("rows", run=number, columns=[0], query={}, **{"from": 0, "to": 1})
-    assert said["error"] == [
+    reply = page.ask("rows", run=number, columns=[0], query={}, **{"from": 0, "to": 1})
+    assert reply["error"] == [
         "This result is no longer shown: another run has ended since."
     ]
     rows = page.ask("history")["rows"]
@@ -322,7 +331,7 @@ def test_of_two_runs_the_last_is_shown_and_both_are_compared(page: Page) -> None
         again=False,
         **{"from": 0},
     )
-    assert [each["name"] for each in compared["args"]] == ["PoP Growth"]
+    assert [argument["name"] for argument in compared["args"]] == ["PoP Growth"]
 
 
 ELSEWHERE = [
@@ -347,8 +356,9 @@ ELSEWHERE = [
 def test_a_file_is_saved_beside_the_notebook_only(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Takes a plain file name: no folder, drive, device, hidden file, or link; replaces a file only when asked."""
-    inside, outside = tmp_path / "inside", tmp_path / "outside.csv"
+    """Only as a plain file name: no folder, drive, device, hidden file or link; files are replaced only on request."""
+    inside = tmp_path / "inside"
+    outside = tmp_path / "outside.csv"
     inside.mkdir()
     monkeypatch.chdir(inside)
     page.ask("choose", function="get_panels")
@@ -370,7 +380,7 @@ def test_a_file_is_saved_beside_the_notebook_only(
     assert "is a link" in page.ask("save", name="link.csv", **fields)["error"][0]
     (inside / "folder.csv").mkdir()
     assert page.ask("save", name="folder.csv", **fields)["error"]
-    # The ending is that of the format.
+    # The format decides the suffix.
     assert page.ask("save", name="evil.py", **fields)["name"] == "evil.py.csv"
     (inside / "evil.py.csv").write_text("mine")
     assert page.ask("save", name="evil.py", **fields | {"replace": False})["exists"]
@@ -391,8 +401,8 @@ def test_a_file_is_saved_beside_the_notebook_only(
     assert (inside / "evil.py.csv").read_text().startswith("PanelName")
     pivot = {"kind": "pivot", "rows": ["ProviderName"], "how": "count"}
     table = {"name": "pivot", "steps": [pivot], "filtered": few | {"filters": []}}
-    said = page.ask("save", **fields | table)["said"]
-    assert said.startswith("Saved pivot.csv · 1 row · "), said
+    message = page.ask("save", **fields | table)["said"]
+    assert message.startswith("Saved pivot.csv · 1 row · "), message
     (inside / "pivot.csv").unlink()
     assert sorted(path.name for path in inside.iterdir()) == [
         "evil.py.csv",
@@ -405,7 +415,7 @@ def test_a_file_is_saved_beside_the_notebook_only(
 def test_a_visitor_touches_no_file_variable_or_preset(
     funcs: Session, tmp_path: Path
 ) -> None:
-    """Refuses, where the page is not trusted, what reaches beyond the form."""
+    """Requests that reach beyond the form are refused if the page isn't trusted."""
     page = Page(Panel(funcs, funcs["Get Panels"], trusted=False))
     number = page.run()
     fields = {
@@ -415,7 +425,7 @@ def test_a_visitor_touches_no_file_variable_or_preset(
         "filtered": None,
         "download": False,
     }
-    for kind, asked in {
+    for kind, request in {
         "save": {**fields, "replace": True},
         "rename": {"name": "x", "replace": True},
         "preset_save": {"name": "x", "replace": True},
@@ -423,7 +433,7 @@ def test_a_visitor_touches_no_file_variable_or_preset(
         "favourite": {"function": "get_panels", "on": True},
         "variables": {"field": "x"},
     }.items():
-        assert "trusted=True" in page.ask(kind, **asked)["error"][-1]
+        assert "trusted=True" in page.ask(kind, **request)["error"][-1]
     page.panel.close()
 
 
@@ -432,14 +442,14 @@ def test_a_visitor_touches_no_file_variable_or_preset(
     [None, 3, [], "run", {"kind": "run"}, {"v": 1, "id": "x", "kind": "hello"}],
 )
 def test_what_is_no_request_is_answered_in_words(page: Page, content: object) -> None:
-    """Survives anything that a page may send."""
+    """The panel survives anything that a page may send."""
     background.run(page.panel._answer(content))
-    assert [each for each in page.sent if "re" in each][-1]["error"]
+    assert [message for message in page.sent if "re" in message][-1]["error"]
     assert page.ask("hello")["ok"]
 
 
 def test_requests_that_pile_up_are_refused(page: Page) -> None:
-    """Holds 200 requests while the loop is busy, refuses the rest of 3,000 in words, and then goes on."""
+    """While the loop is busy, 200 of 3,000 requests wait and the rest are refused with a message; then it continues."""
     go = threading.Event()
     background.background_loop().call_soon_threadsafe(go.wait, 60)
     for number in range(3_000):
@@ -456,7 +466,7 @@ def test_requests_that_pile_up_are_refused(page: Page) -> None:
 
 
 def test_a_broken_file_of_presets_leaves_the_panel_usable(page: Page) -> None:
-    """Opens without presets, says why, and runs."""
+    """The panel opens without presets, says why, and runs."""
     path = page.panel._state.session.presets.path
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("[profile")

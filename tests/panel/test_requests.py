@@ -1,4 +1,4 @@
-"""The panel takes the requests of its own page, within bounds, and nothing else."""
+"""The panel accepts the requests of its own page, within bounds, and nothing else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _sent(kind: str, **values: Any) -> dict[str, Any]:
 
 
 def test_a_request_is_read_into_its_structure() -> None:
-    """Reads sort, filters of three kinds and the window of a page of rows."""
+    """Sort, filters of three kinds and the window of a page of rows."""
     filters = [
         {"at": 0, "kind": "range", "low": "1", "high": ""},
         {"at": 1, "kind": "values", "values": ["a", None]},
@@ -43,14 +43,14 @@ def test_a_request_is_read_into_its_structure() -> None:
 
 
 def test_values_of_fields_are_read_as_they_are_typed() -> None:
-    """Reads a text, a list, several values for a sweep, and nothing."""
+    """A text, a list, several values for a sweep, and no value."""
     values = {"a": "x", "b": ["y", "z"], "c": {"each": ["1", "2"]}, "d": None}
     _, fields = requests.read(_sent("run", seq=1, values=values, confirmed=False))
     assert fields["values"] == values | {"c": requests.NotText(["1", "2"])}
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("sent", "message"),
     [
         (None, "no request of the kind 'None'"),
         ([], "no request of the kind 'None'"),
@@ -113,11 +113,11 @@ def test_values_of_fields_are_read_as_they_are_typed() -> None:
         ),
     ],
 )
-def test_anything_else_is_refused_in_words(sent: Any, said: str) -> None:
-    """Refuses unknown kinds and fields, wrong types, and values out of range, and says which."""
+def test_anything_else_is_refused_in_words(sent: Any, message: str) -> None:
+    """Unknown kinds and fields, wrong types and values out of range are refused by name."""
     with pytest.raises(ArgumentError) as caught:
         requests.read(sent)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert len(caught.value.lines) <= 3
 
 
@@ -133,7 +133,7 @@ DECLARED = re.findall(
 
 
 def test_the_protocol_declares_every_request_and_no_other() -> None:
-    """Those that the methods of the panel answer."""
+    """The kinds that the methods of the panel answer."""
     assert sorted(kind for kind, _ in DECLARED) == sorted(requests.KINDS)
 
 
@@ -143,7 +143,7 @@ def test_the_protocol_declares_every_request_and_no_other() -> None:
 def test_a_request_has_the_fields_that_the_protocol_declares(
     kind: str, declared: str
 ) -> None:
-    """The parameters of the method that answers it, as they are sent; one with a default may be the kernel's own."""
+    """The parameters of the method that answers it, as they are sent; those with a default may be the kernel's own."""
     fields = [
         field
         for field in msgspec.structs.fields(requests.KINDS[kind].request)

@@ -1,4 +1,4 @@
-"""A run in the panel: the runs of a sweep that failed are run again alone, and the code of a run can be pasted."""
+"""A run in the panel: the failed runs of a sweep are retried alone, and the code of a run can be pasted."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SYMBOLS = ["BKQU US EQUITY", "CRVX US EQUITY", "MCHQ US EQUITY"]
 
 
 class Faulty(httpx.AsyncBaseTransport):
-    """The demo's service, which notes the symbols that it is asked for, and fails for some."""
+    """The demo's service, which notes the requested symbols and fails for some."""
 
     def __init__(self) -> None:
         self._demo = httpx.ASGITransport(embedded().app)
@@ -64,7 +64,7 @@ def page(faulty: Faulty) -> Iterator[Page]:
 
 
 def swept(page: Page, kind: str, **fields: Any) -> pd.DataFrame:
-    """Ask for a run, and return its result without the warning that runs have failed."""
+    """Request a run, and return its result without the warning about failed runs."""
     assert "error" not in page.ask(kind, **fields)
     visit = page.panel._state.visit
     assert visit is not None
@@ -81,7 +81,7 @@ ALL = {"PanelName": PANEL, "Symbol": {"each": SYMBOLS}}
 def test_only_the_runs_that_failed_are_asked_again(
     page: Page, faulty: Faulty, cache: bool
 ) -> None:
-    """Takes the others from what is held, with and without a cache, and whatever the form holds by now."""
+    """The others are taken from memory, with and without a cache, and whatever the form now holds."""
     page.panel._state.enter(page.panel._state.session[DAILY].with_options(cache=cache))
     faulty.broken = {SYMBOLS[1]}
     first = swept(page, "run", seq=1, values=ALL, confirmed=False)
@@ -91,9 +91,10 @@ def test_only_the_runs_that_failed_are_asked_again(
         3,
         SYMBOLS[1],
     )
-    assert page.state("_run")["warnings"] == []  # it is said once
+    assert page.state("_run")["warnings"] == []  # shown once
     page.ask("set", seq=2, field="Symbol", value=SYMBOLS[0])
-    faulty.broken, faulty.asked = set(), []
+    faulty.broken = set()
+    faulty.asked = []
     frame = swept(page, "retry_failed", rows=[])
     assert faulty.asked == [SYMBOLS[1]]
     assert list(frame["Symbol"].unique()) == SYMBOLS
@@ -103,20 +104,22 @@ def test_only_the_runs_that_failed_are_asked_again(
 
 @pytest.mark.slow
 def test_what_fails_again_stays_in_the_list(page: Page, faulty: Faulty) -> None:
-    """Retries once more what is left, all or one of it, and keeps what came the last time."""
+    """What is left, all or part of it, is retried again, and the rows of the last retry are kept."""
     page.panel._state.enter(page.panel._state.session[DAILY].with_options(cache=False))
     faulty.broken = set(SYMBOLS[1:])
     swept(page, "run", seq=1, values=ALL, confirmed=False)
     assert "2 failed" in page.ask("retry_failed", rows=[2])["error"][0]
-    one, other = SYMBOLS[1:2], SYMBOLS[2:]
-    for rows, asked, broken in (
-        ([], one + other, one + other),
-        ([0], one, other),
-        ([], other, []),
+    second = SYMBOLS[1:2]
+    third = SYMBOLS[2:]
+    for rows, retried, broken in (
+        ([], second + third, second + third),
+        ([0], second, third),
+        ([], third, []),
     ):
-        faulty.broken, faulty.asked = set(broken), []
+        faulty.broken = set(broken)
+        faulty.asked = []
         swept(page, "retry_failed", rows=rows)
-        assert sorted(faulty.asked) == asked
+        assert sorted(faulty.asked) == retried
         partial = page.state("_run")["partial"]
         assert (
             [row["label"] for row in partial["rows"]] == broken
@@ -130,7 +133,7 @@ def test_what_fails_again_stays_in_the_list(page: Page, faulty: Faulty) -> None:
 def test_what_a_cancelled_sweep_has_done_can_be_shown(
     page: Page, faulty: Faulty, cache: bool
 ) -> None:
-    """As a sweep that failed in part, without a request; a retry asks for the rest, however that was cancelled."""
+    """Like a sweep that failed in part, without a request; a retry runs the rest, also after another cancel."""
     page.panel._state.enter(page.panel._state.session[DAILY].with_options(cache=cache))
     assert "another run" in page.ask("so_far")["error"][0]
     faulty.held = {*SYMBOLS[1:]}
@@ -140,7 +143,7 @@ def test_what_a_cancelled_sweep_has_done_can_be_shown(
     wait_until(lambda: page.state("_run")["state"] == "cancelled")
     assert page.state("_run")["error"]["done"] == 1
     faulty.asked = []
-    resuming._interrupted.clear()  # as another sweep does that is cancelled
+    resuming._interrupted.clear()  # as after another cancelled sweep
     frame = swept(page, "so_far")
     partial = page.state("_run")["partial"]
     assert [row["label"] for row in partial["rows"]] == SYMBOLS[1:]
@@ -151,7 +154,8 @@ def test_what_a_cancelled_sweep_has_done_can_be_shown(
     page.ask("cancel")
     wait_until(lambda: page.state("_run")["state"] == "cancelled")
     assert len(swept(page, "so_far")) == len(frame)
-    faulty.held, faulty.asked = set(), []
+    faulty.held = set()
+    faulty.asked = []
     frame = swept(page, "retry_failed", rows=[])
     assert (list(frame["Symbol"].unique()), sorted(faulty.asked)) == (
         SYMBOLS,
@@ -160,7 +164,7 @@ def test_what_a_cancelled_sweep_has_done_can_be_shown(
 
 
 def test_a_function_of_this_process_that_fails_shows_where() -> None:
-    """Its author's line is in the details; what stays in a saved notebook opens what the notebook can open."""
+    """The author's line is in the details; the saved output has no `%funcs panel`, which couldn't open the function."""
 
     def ratio(a: int, b: int = 0) -> float:
         return a / b
@@ -199,14 +203,15 @@ def code_of(
     function = session[DAILY]
     form = function.form(**values)
     return {
-        each["name"]: each for each in snippets.blocks(function, form, where, variable)
+        block["name"]: block
+        for block in snippets.blocks(function, form, where, variable)
     }
 
 
 def test_rows_that_are_missing_are_said_in_the_panel_and_in_the_cell(
     answering: Callable[..., Session],
 ) -> None:
-    """Each says so once, whichever asks first."""
+    """Each says so once, whichever is first."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
@@ -220,8 +225,10 @@ def test_rows_that_are_missing_are_said_in_the_panel_and_in_the_cell(
     with pytest.warns(UserWarning, match="may be missing"):
         page.run()
     assert panel.result(60).shape == (2, 1)  # a warning here would be an error
-    [said] = page.state("_run")["warnings"]
-    assert said == "The end of the reply may be missing: its last line has no line end."
+    [warning] = page.state("_run")["warnings"]
+    assert (
+        warning == "The end of the reply may be missing: its last line has no line end."
+    )
     panel.close()
 
 
@@ -236,13 +243,13 @@ def test_rows_that_are_missing_are_said_in_the_panel_and_in_the_cell(
 def test_the_magic_of_a_run_says_where_it_works(
     listing: Session, where: str, note: str | None
 ) -> None:
-    """%funcs has a session of its own, which functions given in Python can't be."""
+    """%funcs has its own session, which doesn't have functions that were passed in Python."""
     code = code_of(listing, "df", where, PanelName=PANEL)
     assert (code["magic"]["note"] if "magic" in code else None) == note
 
 
 def test_the_code_of_a_run_names_the_variable_of_the_panel(listing: Session) -> None:
-    """Assigns to the panel's variable in the magic and in Python; a token is nowhere."""
+    """In the magic and in Python it assigns to the panel's variable; it never has a token."""
     code = code_of(listing, "panel_daily", PanelName=PANEL, Symbol="</pre><img src=x>")
     assert code["magic"]["code"].startswith(
         "panel_daily = %funcs call get_panel_daily "
@@ -267,7 +274,7 @@ def test_the_code_of_a_run_names_the_variable_of_the_panel(listing: Session) -> 
 
 
 def test_the_code_of_a_sweep_is_a_sweep_and_its_first_request(listing: Session) -> None:
-    """Says of curl that it is one of the runs; very many values are not written out."""
+    """A note says that curl is one of the runs; very many values aren't written out."""
     code = code_of(listing, "df", Symbol=Each(("A", "B")))
     assert (
         code["magic"]["code"] == 'df = %funcs sweep get_panel_daily Symbol=["A", "B"]'

@@ -1,4 +1,4 @@
-"""The table shows all rows of a frame in any order and under any filters, and gives the same view as code of pandas."""
+"""The table shows the rows of a frame in any order and with any filters, and writes the same view as pandas code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.panel.requests import Contains, OneOf, Range, Sort, TableQuery
 from jupyter_funcs.panel.table import TableView
 
-INF, NAN = float("inf"), float("nan")
+INF = float("inf")
+NAN = float("nan")
 WORDS = [
     "Southeast",
     "pacific",
@@ -59,7 +60,7 @@ MIXED = [
 ]
 NUMBERS = [1.5, 2.25, -3.0, 0.0, -0.0, INF, -INF, 869393.8712, 1e300, 12.0]
 
-# By kind: values to draw from, and how they become a column.
+# For each kind: values to draw from, and the dtype of their column.
 KINDS: dict[str, tuple[list[Any], Any]] = {
     "float": (NUMBERS, "float64"),
     "int": ([1, 2, 12, -5, 2**62, 0], "Int64"),
@@ -123,12 +124,12 @@ def frames(draw: st.DrawFn) -> pd.DataFrame:
     for _ in range(draw(st.integers(1, 4))):
         kind = draw(st.sampled_from(sorted(KINDS)))
         values, dtype = KINDS[kind]
-        one = (
+        cell = (
             st.sampled_from(values)
             if kind in FULL
             else st.sampled_from([*values, None, None])
         )
-        cells = draw(st.lists(one, min_size=rows, max_size=rows))
+        cells = draw(st.lists(cell, min_size=rows, max_size=rows))
         series = (
             pd.Series(pd.Series(cells, dtype=object), dtype=dtype)
             if kind != "zone"
@@ -144,8 +145,8 @@ def frames(draw: st.DrawFn) -> pd.DataFrame:
         st.lists(st.sampled_from(NAMES), min_size=len(columns), max_size=len(columns))
     )
     names = [
-        "Growth" if each.dtype == "float64" and each.abs().max() <= 0.5 else name
-        for each, name in zip(columns, names, strict=True)
+        "Growth" if column.dtype == "float64" and column.abs().max() <= 0.5 else name
+        for column, name in zip(columns, names, strict=True)
     ]
     frame.columns = pd.Index(
         [*names, "number of the row"], dtype=object, tupleize_cols=False
@@ -216,7 +217,7 @@ def queries(draw: st.DrawFn, table: TableView) -> TableQuery:
         st.lists(
             st.builds(Sort, places, descending=st.booleans()),
             max_size=3,
-            unique_by=lambda each: each.at,
+            unique_by=lambda sort: sort.at,
         )
     )
     filters: list[Any] = []
@@ -228,7 +229,7 @@ def queries(draw: st.DrawFn, table: TableView) -> TableQuery:
             filters.append(ordered(table, Range(at, draw(bounds), draw(bounds))))
         elif how == "values":
             texts: list[str | None] = [
-                each["text"] for each in table.values(at, "")["values"]
+                value["text"] for value in table.values(at, "")["values"]
             ]
             filters.append(
                 OneOf(
@@ -248,11 +249,11 @@ def queries(draw: st.DrawFn, table: TableView) -> TableQuery:
 
 def run(code: str, frame: pd.DataFrame) -> pd.DataFrame:
     *lines, last = code.split("\n")
-    room: dict[str, Any] = {"df": frame, "pd": pd}
-    exec("\n".join(lines), room)
-    found = eval(last, room)
-    assert isinstance(found, pd.DataFrame)
-    return found
+    namespace: dict[str, Any] = {"df": frame, "pd": pd}
+    exec("\n".join(lines), namespace)
+    result = eval(last, namespace)
+    assert isinstance(result, pd.DataFrame)
+    return result
 
 
 def numbers_of(frame: pd.DataFrame) -> list[int]:
@@ -269,7 +270,7 @@ def check(data: st.DataObject) -> None:
     page = table.page(query, 0, 1000, range(table.column_count))
     assert page["total"] == len(shown)
     assert [row[-1] for row in page["rows"]] == [
-        str(each) for each in numbers_of(shown)
+        str(number) for number in numbers_of(shown)
     ]
     json.dumps([page, table.view()], allow_nan=False)
     table.text(query, 0, 1000, range(table.column_count))
@@ -280,33 +281,35 @@ def check(data: st.DataObject) -> None:
 def agrees(
     view: dict[str, Any], table: TableView, total: str | None, rows: Any
 ) -> None:
-    """Check what the table says of a column against pandas."""
+    """Check the table's summary of a column against pandas."""
     values = table.flat.iloc[:, view["at"]]
-    said, known, column = view["summary"], values.dropna(), table._column(view["at"])
-    assert said["empty"] == (values.isna().mean() if len(values) else 0)
+    summary = view["summary"]
+    filled = values.dropna()
+    column = table._column(view["at"])
+    assert summary["empty"] == (values.isna().mean() if len(values) else 0)
     if column.right or column.kind == "date":
         bounds = (
-            [column.cell(known.min()), column.cell(known.max())]
-            if len(known)
+            [column.cell(filled.min()), column.cell(filled.max())]
+            if len(filled)
             else ["", ""]
         )
-        assert [said["minimum"], said["maximum"]] == bounds
-        assert max(said["histogram"], default=1) == 1
+        assert [summary["minimum"], summary["maximum"]] == bounds
+        assert max(summary["histogram"], default=1) == 1
     else:
-        texts = Counter(known.astype(object).map(str))
-        # Others by value: 1 and True are one.
+        texts = Counter(filled.astype(object).map(str))
+        # Other kinds by value: 1 and True are equal.
         if column.kind != "mixed" and view["type"] != "id":
-            assert said["distinct"] == known.nunique()
+            assert summary["distinct"] == filled.nunique()
         else:
-            assert [each["share"] for each in said["top"]] == [
+            assert [entry["share"] for entry in summary["top"]] == [
                 round(count / len(values), 4) for _, count in texts.most_common()
             ]
         counts = {
-            each["text"]: each["count"]
-            for each in table.values(view["at"], "")["values"]
+            entry["text"]: entry["count"]
+            for entry in table.values(view["at"], "")["values"]
         }
         assert sum(counts.values()) == len(values)
-        assert counts.pop(None, 0) == len(values) - len(known)
+        assert counts.pop(None, 0) == len(values) - len(filled)
     if total is not None:
         numbers = (values if rows is None else values.iloc[rows]).dropna()
         with np.errstate(invalid="ignore"):
@@ -323,7 +326,7 @@ def agrees(
 
 @pytest.mark.parametrize("number", [10, pytest.param(500, marks=pytest.mark.slow)])
 def test_the_code_of_a_view_gives_the_rows_of_the_view(number: int) -> None:
-    """Runs the code of any sort, filters and search over any frame."""
+    """The code of any sort, filters and search on any frame."""
     settings(
         max_examples=number, deadline=None, suppress_health_check=list(HealthCheck)
     )(given(st.data())(check))()
@@ -364,7 +367,7 @@ BY_TIME = TableQuery(sort=[Sort(0, descending=False)])
 def test_named_periods_are_sorted_and_listed_by_time(
     columns: dict[str, Any], sort: str
 ) -> None:
-    """The code sorts by the dates of the periods where they are beside; else it has the periods in order."""
+    """The code sorts by the dates of the periods if the frame has them; else it lists the periods in order."""
     frame = pd.DataFrame({"PeriodLabel": LABELS, **columns, "row": range(4)})
     table = TableView(frame)
     assert numbers_of(table.frame(BY_TIME)) == [2, 1, 0, 3]
@@ -376,7 +379,7 @@ def test_named_periods_are_sorted_and_listed_by_time(
 
 
 def test_texts_that_are_no_periods_are_sorted_by_text_and_listed_by_count() -> None:
-    """One other text among the periods is enough; what is in order by text needs no code of its own."""
+    """One other text among the periods is enough; periods that are in order as text need no extra code."""
     frame = pd.DataFrame(
         {
             "PeriodLabel": [*LABELS, "total", "total"],
@@ -390,7 +393,7 @@ def test_texts_that_are_no_periods_are_sorted_by_text_and_listed_by_count() -> N
 
 
 def test_floats_are_ordered_to_the_last_bit() -> None:
-    """Takes zeros of both signs as equal, infinities as numbers, and each NaN as empty."""
+    """Zeros of both signs are equal, infinities are numbers, and every NaN is empty."""
     tiny = 5e-324
     numbers = [
         0.0,
@@ -421,13 +424,23 @@ def test_floats_are_ordered_to_the_last_bit() -> None:
             ) == list(wanted)
 
 
-FRAME = pd.DataFrame({
-    "Spend": [10.0, None, 12.345, 10.0, -1.0],
-    "Growth": [0.05, 0.1, None, -0.018, 0.05],
-    "At": pd.to_datetime(["2024-01-31 23:59", "2024-02-01 00:00", None, "2025-01-01 00:00", "2024-12-31 12:30"]),
-    "Region": ["b", "a", "B", None, "a"],
-    "Mixed": [2, "2", None, [1], "x"],
-})  # fmt: skip
+FRAME = pd.DataFrame(
+    {
+        "Spend": [10.0, None, 12.345, 10.0, -1.0],
+        "Growth": [0.05, 0.1, None, -0.018, 0.05],
+        "At": pd.to_datetime(
+            [
+                "2024-01-31 23:59",
+                "2024-02-01 00:00",
+                None,
+                "2025-01-01 00:00",
+                "2024-12-31 12:30",
+            ]
+        ),
+        "Region": ["b", "a", "B", None, "a"],
+        "Mixed": [2, "2", None, [1], "x"],
+    }
+)
 
 
 @pytest.mark.parametrize(
@@ -474,7 +487,7 @@ FRAME = pd.DataFrame({
     ],
 )
 def test_a_view_has_the_rows_of_its_query(query: TableQuery, rows: list[int]) -> None:
-    """Takes bounds as typed, a whole month or year of a date, percent as shown; the code gives the same."""
+    """Bounds as typed, a whole month or year of a date, percent as shown; the code returns the same rows."""
     table = TableView(FRAME)
     assert list(table.frame(query).index) == rows
     assert list(run(table.code(query, "df"), FRAME).index) == rows
@@ -489,21 +502,23 @@ def test_the_range_of_a_column_of_times_is_described_as_its_cells() -> None:
 
 
 def test_columns_are_typed_written_and_summed_by_their_roles() -> None:
-    """Money has two decimals, counts have separators, ids have none, growth has a sign; sums only where they add up."""
-    frame = pd.DataFrame({
-        "Date": pd.to_datetime(["2024-01-01", None, "2024-01-03"]),
-        "At": pd.to_datetime(["2024-01-01 10:00", None, "2024-01-03 00:00"]),
-        "Spend": [869393.871, 1e6, None],
-        "Spend Growth": [0.097, -0.018, None],
-        "Transaction Count": [1234.0, 2.0, None],
-        "Merchant Id": [1234567, 2, 3],
-        "Spend per Transaction": [65.82, 62.5, None],
-        "Open": [True, False, True],
-        "Cells": [{"a": [1]}, None, "x"],
-        "Ticker Code": ["AB", "CD", "<b>"],
-    })  # fmt: skip
+    """Money has two decimals, counts separators, ids none, growth a sign; only columns that add up have sums."""
+    frame = pd.DataFrame(
+        {
+            "Date": pd.to_datetime(["2024-01-01", None, "2024-01-03"]),
+            "At": pd.to_datetime(["2024-01-01 10:00", None, "2024-01-03 00:00"]),
+            "Spend": [869393.871, 1e6, None],
+            "Spend Growth": [0.097, -0.018, None],
+            "Transaction Count": [1234.0, 2.0, None],
+            "Merchant Id": [1234567, 2, 3],
+            "Spend per Transaction": [65.82, 62.5, None],
+            "Open": [True, False, True],
+            "Cells": [{"a": [1]}, None, "x"],
+            "Ticker Code": ["AB", "CD", "<b>"],
+        }
+    )
     view = TableView(frame).view()
-    assert [each["type"] for each in view["columns"]] == [
+    assert [column["type"] for column in view["columns"]] == [
         *(
             "date",
             "datetime",
@@ -545,25 +560,29 @@ def test_columns_are_typed_written_and_summed_by_their_roles() -> None:
 
 
 def test_a_minus_on_the_screen_is_a_hyphen_in_a_copy_and_in_code() -> None:
-    """Shows one sign in cells, sums and summaries, and reads both; what Python may read has its own."""
+    """Cells, sums and summaries show a minus sign, and both are read; text for Python has a hyphen."""
     frame = pd.DataFrame({"Spend": [-2e6, 5.0], "Spend Growth": [-0.018, 0.5]})
-    table, query = TableView(frame), TableQuery(filters=(Range(0, "", "−1,000.5"),))
+    table = TableView(frame)
+    query = TableQuery(filters=(Range(0, "", "−1,000.5"),))
     view = table.view()
     assert view["page"]["rows"][0] == ["−2,000,000.00", "−1.8%"]
     assert view["page"]["sums"] == {"0": "−1,999,995"}
-    assert [each["summary"]["short"][0] for each in view["columns"]] == ["−2M", "−2%"]
+    assert [column["summary"]["short"][0] for column in view["columns"]] == [
+        "−2M",
+        "−2%",
+    ]
     assert table.text(query, 0, 1, [0, 1]) == "-2000000.0\t-0.018"
     assert table.code(query, "df") == 'df[(df["Spend"] <= -1000.5)]'
 
 
 def test_a_summary_tells_of_all_values() -> None:
-    """Gives range, histogram, share of empty cells, top values and their number."""
+    """Range, histogram, share of empty cells, top values and their number."""
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(
         {"Spend": rng.normal(size=1000) * 1e5, "Region": ["a", "b", "b", None] * 250}
     )
     frame.loc[:99, "Spend"] = None
-    spend, region = (each["summary"] for each in TableView(frame).view()["columns"])
+    spend, region = (column["summary"] for column in TableView(frame).view()["columns"])
     assert (spend["minimum"], spend["maximum"]) == (
         f"−{-frame.Spend.min():,.2f}",
         f"{frame.Spend.max():,.2f}",
@@ -571,14 +590,14 @@ def test_a_summary_tells_of_all_values() -> None:
     assert spend["empty"] == 0.1
     counts, _ = np.histogram(frame.Spend.dropna(), 24)
     assert spend["histogram"] == [
-        round(max(each, 0.002 * (each > 0)), 3) for each in counts / counts.max()
+        round(max(height, 0.002 * (height > 0)), 3) for height in counts / counts.max()
     ]
     assert region["distinct"] == 2
     assert region["top"] == [{"text": "b", "share": 0.5}, {"text": "a", "share": 0.25}]
 
 
 def test_values_of_the_filter_box_come_with_their_counts() -> None:
-    """Lists the most frequent first, the empty ones on top, and those that contain a text."""
+    """The most frequent first, empty cells on top, or those that contain a text."""
     table = TableView(pd.DataFrame({"Region": ["b", "a", "b", None, "Ba"]}))
     assert table.values(0, "")["values"] == [
         *(
@@ -595,7 +614,7 @@ def test_values_of_the_filter_box_come_with_their_counts() -> None:
 
 
 def test_a_selection_is_copied_with_tabs_and_exact_numbers() -> None:
-    """Copies numbers as they are, quotes tabs, and disarms formulas; more than 5 MB are refused."""
+    """Numbers are copied as they are, tabs quoted and formulas disarmed; more than 5 MB are refused."""
     table = TableView(
         pd.DataFrame({"Spend": [869393.8712, None], "Name": ["a\tb", "=1+1"]})
     )
@@ -609,7 +628,7 @@ def test_a_selection_is_copied_with_tabs_and_exact_numbers() -> None:
 
 
 def test_a_copy_has_the_column_names_if_they_are_asked_for() -> None:
-    """Writes them like cells, and above the rows of the view."""
+    """They are written like cells, above the rows of the view."""
     table = TableView(pd.DataFrame({"Spend": [1.5, 2.5], "=Name": ["a", "b"]}))
     query = TableQuery(filters=(Range(0, "2", ""),))
     assert table.text(query, 0, 1, [0, 1], names=True) == "Spend\t'=Name\n2.5\tb"
@@ -617,7 +636,7 @@ def test_a_copy_has_the_column_names_if_they_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ask", "said"),
+    ("ask", "message"),
     [
         (
             lambda table: table.page(TableQuery(), 0, 1, [7]),
@@ -660,14 +679,14 @@ def test_a_copy_has_the_column_names_if_they_are_asked_for() -> None:
         ),
     ],
 )
-def test_requests_out_of_range_are_refused(ask: Any, said: str) -> None:
-    """Says what is wrong with a request that the table can't answer."""
-    with pytest.raises(ArgumentError, match=said):
+def test_requests_out_of_range_are_refused(ask: Any, message: str) -> None:
+    """The error says what is wrong with a request that the table can't answer."""
+    with pytest.raises(ArgumentError, match=message):
         ask(TableView(pd.DataFrame({"a": [1, 2, 3], "b": list("xyz")})))
 
 
 def test_the_first_page_of_a_filtered_view_has_its_parts_of_the_summaries() -> None:
-    """The heights of bars among those of all rows, and the shares of the most frequent values."""
+    """The heights of bars relative to all rows, and the shares of the most frequent values."""
     days = pd.to_datetime(["2024-01-01", "2024-01-01", "2024-12-31", None])
     table = TableView(
         pd.DataFrame({"Region": ["a", "b", "a", "a"], "Day": days, "n": [1, 1, 9, 9]})
@@ -686,7 +705,7 @@ def test_the_first_page_of_a_filtered_view_has_its_parts_of_the_summaries() -> N
 
 @pytest.mark.parametrize("clock", ["", " 12:00"])
 def test_dates_in_the_wrong_order_are_refused(clock: str) -> None:
-    """The same day twice is right; a range that ends before it begins is not."""
+    """The same day twice is valid; a range that ends before it begins isn't."""
     table = TableView(
         pd.DataFrame({"At": pd.to_datetime([f"2025-01-01{clock}", None])})
     )
@@ -710,7 +729,7 @@ def test_what_is_no_number_gets_an_example_as_its_column_shows_them(
 
 
 def test_the_table_shows_the_result_after_its_frame_has_changed() -> None:
-    """Keeps what the run returned when its variable is changed in place or deleted."""
+    """The table keeps the result of the run if its variable is changed in place or deleted."""
     frame = pd.DataFrame({"a": [1, 2, 3]})
     table = TableView(frame)
     frame.loc[0, "a"] = 99
@@ -727,16 +746,17 @@ def test_the_table_shows_the_result_after_its_frame_has_changed() -> None:
 
 
 def test_a_sum_of_infinities_of_both_signs_is_no_number() -> None:
-    """Shows the others of its column, and warns nobody."""
+    """The other cells of its column are shown, and there is no warning."""
     view = TableView(pd.DataFrame({"Spend": [INF, -INF, 1.0]})).view()
     assert (view["page"]["rows"][2], view["page"]["sums"]) == (["1.00"], {"0": ""})
 
 
 class Slow:
-    """A value whose text is ready when it is let go."""
+    """A value whose text waits until the test lets it continue."""
 
     def __init__(self) -> None:
-        self.asked, self.ready = threading.Event(), threading.Event()
+        self.asked = threading.Event()
+        self.ready = threading.Event()
 
     def __str__(self) -> str:
         self.asked.set()
@@ -745,7 +765,7 @@ class Slow:
 
 
 def test_an_order_does_not_wait_for_the_summary_of_another_column() -> None:
-    """Sorts one column while another one is still read."""
+    """One column is sorted while another is still being read."""
     slow = Slow()
     table = TableView(
         pd.DataFrame({"a": [3, 1, 2], "b": pd.Series([1, slow, None], dtype=object)})
@@ -764,7 +784,7 @@ def test_an_order_does_not_wait_for_the_summary_of_another_column() -> None:
 
 
 def test_a_search_reads_what_is_shown() -> None:
-    """Finds nothing in hidden columns; the code of the view says the same."""
+    """Hidden columns have no matches; the same is true of the view's code."""
     frame = pd.DataFrame({"a": ["x", "y", "z"], "b": ["y", "z", "x"]})
     table = TableView(frame)
     for hidden, rows in ([], [0, 2]), ([0], [2]), ([1], [0]), ([0, 1], []):
@@ -777,7 +797,7 @@ def test_a_search_reads_what_is_shown() -> None:
     "zone", [None, "America/New_York", "Pacific/Kiritimati", "UTC+02:00"]
 )
 def test_the_year_9999_lasts_to_its_end_in_every_zone(zone: str | None) -> None:
-    """Finds what never ends by its year, and all days up to a year whose end is a year that dates don't have."""
+    """A date in 9999 is in a range up to that year, although the end of the year is beyond pandas' dates."""
     days = ["2024-01-31", "2025-12-31" if zone else "9999-12-31"]
     frame = pd.DataFrame(
         {"Until": pd.Series(days, dtype="datetime64[us]").dt.tz_localize(zone)}
@@ -789,7 +809,7 @@ def test_the_year_9999_lasts_to_its_end_in_every_zone(zone: str | None) -> None:
 
 
 def test_days_are_compared_where_clocks_change_at_midnight() -> None:
-    """Takes a day whose midnight doesn't exist, and one that has it twice."""
+    """A day whose midnight doesn't exist, and one that has it twice."""
     hours = pd.date_range(
         "2018-11-03 00:00", "2018-11-05 00:00", freq="h", tz="America/Sao_Paulo"
     )
@@ -807,7 +827,7 @@ def test_days_are_compared_where_clocks_change_at_midnight() -> None:
 
 
 def test_a_wide_frame_is_read_as_far_as_it_is_seen() -> None:
-    """Reads 60 of 2,000 columns at first, and any others when they are asked for."""
+    """60 of 2,000 columns are read at first, and others on request."""
     table = TableView(pd.DataFrame(np.zeros((3, 2000))))
     view = table.view()
     assert (view["count"], len(view["columns"]), len(table._columns)) == (2000, 60, 60)
@@ -817,8 +837,9 @@ def test_a_wide_frame_is_read_as_far_as_it_is_seen() -> None:
 def test_numbers_of_python_are_looked_through_a_few_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Finds once how a column of Decimals or huge integers compares: each look reads every value."""
-    looks, infer = [], pd.api.types.infer_dtype
+    """How a column of Decimals or huge integers compares is looked up once: each look reads every value."""
+    looks = []
+    infer = pd.api.types.infer_dtype
     monkeypatch.setattr(
         pd.api.types,
         "infer_dtype",
@@ -832,12 +853,15 @@ def test_numbers_of_python_are_looked_through_a_few_times(
             }
         )
     )
-    assert [each["type"] for each in table.view()["columns"]] == ["number", "number"]
+    assert [column["type"] for column in table.view()["columns"]] == [
+        "number",
+        "number",
+    ]
     assert len(looks) <= 4
 
 
 def test_orders_are_held_within_bounds() -> None:
-    """Holds the bytes of four orders at most, however many were asked for."""
+    """At most the bytes of four orders, however many were requested."""
     table = TableView(pd.DataFrame({"a": np.arange(100_000), "b": 1}))
     table._cache._limit = 1_600_000
     for at in range(8):
@@ -847,8 +871,8 @@ def test_orders_are_held_within_bounds() -> None:
             10,
             [0],
         )
-    held = sum(size for _, size in table._cache._held.values())
-    assert 0 < held <= 1_600_000
+    size = sum(size for _, size in table._cache._held.values())
+    assert 0 < size <= 1_600_000
 
 
 def test_a_column_is_as_wide_as_its_sum() -> None:
@@ -863,12 +887,12 @@ def test_a_column_is_as_wide_as_its_sum() -> None:
 def test_a_time_is_not_cut_where_a_text_of_its_length_is() -> None:
     time = "2026-11-29 18:26:41.946116+00:00"
     frame = pd.DataFrame({"at": [pd.Timestamp(time)], "text": [time]})
-    at, text = (each["width"] for each in TableView(frame).view()["columns"])
+    at, text = (column["width"] for column in TableView(frame).view()["columns"])
     assert at > 230 > text
 
 
 def test_a_value_has_its_whole_width_and_a_long_name_may_be_cut() -> None:
-    """Symbols are in capitals, which are wide; a name takes no more room than a short one and the values need."""
+    """Symbols are in capitals, which are wide; a long name gets only the width of a short one or of the values."""
     frame = pd.DataFrame(
         {
             "Symbol": ["BKQU US EQUITY"],
@@ -876,18 +900,20 @@ def test_a_value_has_its_whole_width_and_a_long_name_may_be_cut() -> None:
             "Spend per Cardholder": [1.5],
         }
     )
-    symbol, name, ratio = (each["width"] for each in TableView(frame).view()["columns"])
+    symbol, name, ratio = (
+        column["width"] for column in TableView(frame).view()["columns"]
+    )
     assert symbol > 128 > name
     assert ratio < 160
 
 
 def test_a_column_tells_what_its_catalog_says_of_it() -> None:
     frame = pd.DataFrame({"Spend": [1.5], "Region": ["x"], "n": [1]})
-    said = {
+    descriptions = {
         "Spend": {"description": "Card spend.", "unit": "USD"},
         "n": {"unit": "cards"},
     }
-    frame.attrs["funcs"] = {"columns": said}
+    frame.attrs["funcs"] = {"columns": descriptions}
     columns = TableView(frame).view()["columns"]
     assert [column["said"] for column in columns] == [
         "Card spend.\nUnit: USD",
@@ -897,7 +923,7 @@ def test_a_column_tells_what_its_catalog_says_of_it() -> None:
 
 
 def facts(frame: pd.DataFrame, *columns: int) -> dict[str, str]:
-    """What the foot of the table says of all rows of these columns, exactly."""
+    """The exact facts about all rows of these columns, as below the table."""
     reply = TableView(frame).facts(TableQuery(), 0, len(frame), list(columns))
     return {name: exact for name, _, exact in reply["facts"]}
 
@@ -916,8 +942,8 @@ def facts(frame: pd.DataFrame, *columns: int) -> dict[str, str]:
 )
 def test_a_selection_is_added_up_exactly(values: Any, told: dict[str, str]) -> None:
     frame = pd.DataFrame({"Spend": pd.Series(values)})
-    said = facts(frame, 0)
-    assert {name: said[name].removesuffix(".00") for name in told} == {
+    sums = facts(frame, 0)
+    assert {name: sums[name].removesuffix(".00") for name in told} == {
         name: text.removesuffix(".00") for name, text in told.items()
     }
 
@@ -984,7 +1010,7 @@ def test_columns_are_found_by_their_names() -> None:
 
 
 def test_a_column_is_described() -> None:
-    """Of the rows that are shown: how many values, missing ones and different ones; the range of numbers and dates."""
+    """The shown rows' numbers of values, missing and distinct values, and the range of numbers and dates."""
     frame = pd.DataFrame(
         {
             "Region": ["South", "North", None, "South"],
