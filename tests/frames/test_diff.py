@@ -36,7 +36,7 @@ B = frame(
 
 
 def test_two_frames_can_have_names_of_their_own() -> None:
-    """Where they are not the same one at two times: what is only in one has its name, and nothing is before."""
+    """For results that aren't before and after: each row says which result has it, and no column says "before"."""
     shown = jf.diff(A, B.assign(More=1), names=("BVQS", "MCHQ"))
     spend = [f"Spend ({which})" for which in ("BVQS", "MCHQ", "delta", "percent")]
     assert shown.columns.tolist() == ["Where", "Date", "Region", *spend]
@@ -48,7 +48,7 @@ def test_two_frames_can_have_names_of_their_own() -> None:
 
 
 def test_two_frames_of_one_row_need_no_key() -> None:
-    """There is nothing to tell apart."""
+    """The single rows are matched with each other."""
     shown = jf.diff(A[["Spend"]].head(1), A[["Spend"]].iloc[1:2])
     assert shown.to_numpy().tolist() == [["changed", 1.0, 2.0, 1.0, 100.0]]
     with pytest.raises(jf.ArgumentError, match="Nothing identifies the rows"):
@@ -74,7 +74,7 @@ def test_rows_are_told_apart_by_dates_and_texts() -> None:
 
 
 def test_numbers_have_their_delta_and_percent() -> None:
-    """The percent is of the size of the value before, and is missing where that is zero or not there."""
+    """The percent is relative to the size of the earlier value, and missing if that is zero or missing."""
     before = pd.DataFrame(
         {
             "k": list("abcd"),
@@ -93,12 +93,10 @@ def test_numbers_have_their_delta_and_percent() -> None:
 
 
 def test_results_of_two_functions_name_what_they_share() -> None:
-    """They are joined by the columns of both that identify rows; else the error says which columns they share."""
-    daily, other = (
-        A.assign(Cards=1),
-        pd.DataFrame(
-            {"Date": A["Date"], "Region": A["Region"], "Spend": [1.0, 3.0, 2.0]}
-        ),
+    """They are joined by shared columns that identify rows; else the error says which columns they share."""
+    daily = A.assign(Cards=1)
+    other = pd.DataFrame(
+        {"Date": A["Date"], "Region": A["Region"], "Spend": [1.0, 3.0, 2.0]}
     )
     for frame, name in ((daily, "Daily"), (other, "Weekly")):
         frame.attrs["funcs"] = {"function": name}
@@ -149,7 +147,7 @@ def test_a_column_of_one_run_only_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "keys", "said"),
+    ("before", "after", "keys", "message"),
     [
         (A, B, ["Regoin"], "'Regoin' is not a column of both results"),
         (A[["Spend"]], B[["Spend"]], None, "Nothing identifies the rows"),
@@ -183,10 +181,10 @@ def test_a_column_of_one_run_only_is_named() -> None:
     ],
 )
 def test_what_cannot_be_compared_is_said(
-    before: Any, after: Any, keys: list[str] | None, said: str
+    before: Any, after: Any, keys: list[str] | None, message: str
 ) -> None:
     """The error has two lines, with a way out."""
-    with pytest.raises(jf.ArgumentError, match=said) as caught:
+    with pytest.raises(jf.ArgumentError, match=message) as caught:
         jf.diff(before, after, keys=keys)
     assert len(caught.value.lines) == 2
 
@@ -230,19 +228,17 @@ def test_every_difference_is_there_once(
         for rows in (before, after)
     ]
     shown = jf.diff(*frames)
-    found = {row["Name"]: row["Change"] for _, row in shown.iterrows()}
-    assert len(found) == len(shown)
-    names = {*before, *after}
-    kinds = {
-        name: "added"
-        if name not in before
-        else "removed"
-        if name not in after
-        else "changed"
-        for name in names
-        if name not in before or name not in after or before[name] != after[name]
-    }
-    assert found == kinds
+    changes = {row["Name"]: row["Change"] for _, row in shown.iterrows()}
+    assert len(changes) == len(shown)
+    kinds = {}
+    for name in {*before, *after}:
+        if name not in before:
+            kinds[name] = "added"
+        elif name not in after:
+            kinds[name] = "removed"
+        elif before[name] != after[name]:
+            kinds[name] = "changed"
+    assert changes == kinds
 
 
 def test_a_flag_is_a_key_only_where_the_rows_need_it() -> None:
@@ -293,7 +289,7 @@ def test_large_integers_are_compared_exactly() -> None:
     [*product(["int64", "uint64", "Int64", object], [2**60, 2**62]), (object, 2**70)],
 )
 def test_large_integers_differ_by_what_they_differ(dtype: Any, big: int) -> None:
-    """Integers subtract as integers, also with nulls and beyond 64 bits; beyond Int64, deltas are Python's."""
+    """Integers subtract as integers, also with nulls and beyond 64 bits; beyond Int64, deltas are Python integers."""
     missing: list[None] = [] if dtype in ("int64", "uint64") else [None]
     before = pd.DataFrame(
         {
@@ -315,11 +311,11 @@ def test_large_integers_differ_by_what_they_differ(dtype: Any, big: int) -> None
     far = jf.diff(
         before, after.assign(v=pd.Series([0, -(2**70), *missing], dtype=object))
     )
-    assert [int(each) for each in far["v (delta)"]] == [-(2**70) - 4, -big]
+    assert [int(delta) for delta in far["v (delta)"]] == [-(2**70) - 4, -big]
 
 
 def test_decimals_are_values_and_subtract_exactly() -> None:
-    """They identify no row. Beyond the digits of the context they aren't rounded; infinite ones have no difference."""
+    """They aren't keys. Digits beyond the context's precision aren't rounded; infinite values have no difference."""
     whole = "9" * 30
     before = pd.DataFrame(
         {"id": range(4), "v": [*map(Decimal, ("1.10", "0", f"{whole}.01", "inf"))]}
@@ -341,7 +337,7 @@ def test_decimals_are_values_and_subtract_exactly() -> None:
 
 @pytest.mark.parametrize("dtype", ["timedelta64[ns]", object])
 def test_durations_are_values(dtype: Any) -> None:
-    """They identify no row; a difference is a duration, its percent a number."""
+    """They aren't keys; a difference is a duration, its percent a number."""
     hour = dt.timedelta(hours=1)
     before = pd.DataFrame(
         {"id": range(3), "v": pd.Series([hour, 0 * hour, None], dtype=dtype)}
@@ -358,7 +354,7 @@ def test_durations_are_values(dtype: Any) -> None:
 
 
 def test_the_names_of_rows_are_keys_as_columns_are() -> None:
-    """As of a grouped result; a key may be a single name."""
+    """As in a grouped result; a key may be a single name."""
     before = pd.DataFrame({"g": ["a", "b"], "n": [1, 2]}).groupby("g").sum()
     after = before.assign(n=[1, 3])
     for keys in (None, ["g"], "g"):

@@ -27,16 +27,17 @@ def test_a_long_frame_shows_both_ends() -> None:
 
 
 def test_texts_are_at_the_left_and_numbers_at_the_right() -> None:
-    """Each cell says so itself, because JupyterLab puts every cell of a table at the right."""
+    """Each cell sets its own alignment, because JupyterLab right-aligns every cell of a table."""
     html = table_html(pd.DataFrame({"Region": ["a"] * 101, "Spend": [1.0] * 101}))
-    left, right = ' style="text-align: left"', ' style="text-align: right"'
+    left = ' style="text-align: left"'
+    right = ' style="text-align: right"'
     assert f'<th scope="col"{left}>Region</th><th scope="col"{right}>Spend</th>' in html
     assert f"<td{left}>a</td><td{right}>1.00</td>" in html
     assert f'<td colspan="2"{left}>… 1 more rows …</td>' in html
 
 
 def test_labels_of_rows_and_all_columns_are_shown() -> None:
-    """Each level of an index with labels is a column, and columns of one name are told apart."""
+    """Each level of an index with labels is a column, and columns with the same name are numbered."""
     assert cells(pd.DataFrame([[1, "x"]], columns=["a", "a"])) == [
         ["a", "a (2)"],
         ["1", "x"],

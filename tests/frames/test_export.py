@@ -73,7 +73,7 @@ def test_csv_holds_dates_as_days_numbers_whole_and_nothing_for_null() -> None:
     )
 
 
-# What stands at the beginning of a cell that a spreadsheet would run, and such cells elsewhere than there.
+# Beginnings of cells that a spreadsheet would run, and the same text elsewhere in a cell.
 RUNS = [
     *(
         "=1+1",
@@ -124,27 +124,27 @@ def test_csv_text_that_a_spreadsheet_would_run_is_escaped_in_cells_and_headers(
 
 
 def test_csv_has_no_formula_for_any_spreadsheet() -> None:
-    """Read with commas, semicolons or tabs between cells, with quotes or without, no cell is one (FAULTS 131)."""
+    """Whether cells are separated by commas, semicolons or tabs, with quotes or without (FAULTS 131)."""
     signs = "=-\uff1d\uff20;\t\r\n\0\ufeff\xa0 ,\"'a"
     cells = [
-        "".join(each)
+        "".join(letters)
         for length in (1, 2, 3)
-        for each in itertools.product(signs, repeat=length)
+        for letters in itertools.product(signs, repeat=length)
     ]
     text = saved(
         pd.DataFrame({"x": "x", "first": cells, "=last": cells}).set_index("first"),
         "csv",
     )
-    found = [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
-    assert len(found) == 3 * len(cells) + 3
+    parsed = [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
+    assert len(parsed) == 3 * len(cells) + 3
     for separator in ";\t":
-        found += [
+        parsed += [
             cell
             for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator)
             for cell in row
         ]
-        found += re.split(f"[{separator}\r\n]", text)
-    for cell in found:
+        parsed += re.split(f"[{separator}\r\n]", text)
+    for cell in parsed:
         assert not re.match(r'[\s\0\ufeff"]*[=+\-@\uff1d\uff0b\uff0d\uff20]', cell), (
             cell
         )
@@ -184,8 +184,8 @@ def test_csv_numbers_are_never_touched() -> None:
 )
 def test_csv_reads_back_exactly(rows: list[tuple[str, int, float]]) -> None:
     frame = pd.DataFrame(rows, columns=["t", "i", "f"], dtype=object)
-    _, *found = csv.reader(io.StringIO(saved(frame, "csv"), newline=""))
-    for (text, whole, number), cells in zip(rows, found, strict=True):
+    _, *records = csv.reader(io.StringIO(saved(frame, "csv"), newline=""))
+    for (text, whole, number), cells in zip(rows, records, strict=True):
         assert cells[0].replace("'", "") == text.replace("\0", "").replace("'", "")
         assert int(cells[1]) == whole
         assert float(cells[2]) == number
@@ -320,7 +320,7 @@ def test_parquet_takes_any_data_and_any_attrs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("frame", "said"),
+    ("frame", "message"),
     [
         (
             pd.DataFrame({"a": [1], "z": [1j]}),
@@ -347,10 +347,10 @@ def test_parquet_takes_any_data_and_any_attrs() -> None:
     ids=["complex", "empty objects", "categories", "sparse", "names", "numbered"],
 )
 def test_parquet_names_the_column_that_it_cannot_store(
-    frame: pd.DataFrame, said: str, tmp_path: Path
+    frame: pd.DataFrame, message: str, tmp_path: Path
 ) -> None:
     """The error has two lines, with a way out that works, and nothing is written."""
-    with pytest.raises(ArgumentError, match=said) as caught:
+    with pytest.raises(ArgumentError, match=message) as caught:
         save(frame, tmp_path / "a.parquet", "parquet")
     assert caught.value.lines[1:] == ["Save it as CSV or Excel instead."]
     assert list(tmp_path.iterdir()) == []
@@ -412,34 +412,37 @@ def cells(frame: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
             for part in parts.namelist()
             if part.endswith(".xml")
         }
-    sheet, styles = read["xl/worksheets/sheet1.xml"], read["xl/styles.xml"]
+    sheet = read["xl/worksheets/sheet1.xml"]
+    styles = read["xl/styles.xml"]
     assert not list(sheet.iter(f"{name}f")), "no cell is a formula"
     assert not list(sheet.iter(f"{name}hyperlink")), "no cell is a link"
     shared = read["xl/sharedStrings.xml"].iter(f"{name}si")
     texts = [
-        "".join(part.text or "" for part in one.iter(f"{name}t")) for one in shared
+        "".join(part.text or "" for part in string.iter(f"{name}t"))
+        for string in shared
     ]
     formats = {
-        each.get("numFmtId"): each.get("formatCode", "")
-        for each in styles.iter(f"{name}numFmt")
+        number_format.get("numFmtId"): number_format.get("formatCode", "")
+        for number_format in styles.iter(f"{name}numFmt")
     }
     of_style = [
-        formats.get(each.get("numFmtId"), "")
-        for each in next(styles.iter(f"{name}cellXfs"))
+        formats.get(cell_format.get("numFmtId"), "")
+        for cell_format in next(styles.iter(f"{name}cellXfs"))
     ]
-    found = {}
+    contents = {}
     for cell in sheet.iter(f"{name}c"):
-        value, kind = cell.findtext(f"{name}v") or "", cell.get("t", "n")
-        found[cell.get("r", "")] = (
+        value = cell.findtext(f"{name}v") or ""
+        kind = cell.get("t", "n")
+        contents[cell.get("r", "")] = (
             kind,
             texts[int(value)] if kind == "s" else value,
             of_style[int(cell.get("s", 0))],
         )
-    return found
+    return contents
 
 
 def test_excel_holds_numbers_dates_and_truth_as_such_and_nothing_for_null() -> None:
-    """Numbers, days, times and booleans are cells of their type; nulls are no cells."""
+    """Numbers, days, times and booleans are cells of their type; nulls have no cells."""
     frame = pd.DataFrame(
         {
             "n": pd.array([3, None], dtype="Int64"),
@@ -449,39 +452,40 @@ def test_excel_holds_numbers_dates_and_truth_as_such_and_nothing_for_null() -> N
             "ok": pd.array([True, None], dtype="boolean"),
         }
     )
-    found = cells(frame)
-    assert [found[f"{column}1"][1] for column in "ABCDE"] == list(frame.columns)
-    assert {at: cell for at, cell in found.items() if at.endswith("2")} == {
+    sheet = cells(frame)
+    assert [sheet[f"{column}1"][1] for column in "ABCDE"] == list(frame.columns)
+    assert {at: cell for at, cell in sheet.items() if at.endswith("2")} == {
         "A2": ("n", "3", ""),
         "B2": ("n", "-0.5", ""),
         "C2": ("n", "45293", "yyyy-mm-dd"),
         "D2": ("n", "45293.5", "yyyy-mm-dd hh:mm:ss.000"),
         "E2": ("b", "1", ""),
     }
-    assert not [at for at in found if at.endswith("3")]
+    assert not [at for at in sheet if at.endswith("3")]
 
 
 def test_excel_shows_growth_in_percent_below_a_header_that_stays_and_filters() -> None:
-    """Fractions stay numbers; growth that is in percent already is as it is."""
+    """Fractions stay numbers; growth that is in percent already is unchanged."""
     frame = pd.DataFrame(
         {"Spend Growth": [0.097, -0.02], "Growth (%)": [9.5, 5.0], "x": [0.5, 1]}
     )
-    found = cells(frame)
-    assert [found[f"{column}2"][1:] for column in "ABC"] == [
+    sheet = cells(frame)
+    assert [sheet[f"{column}2"][1:] for column in "ABC"] == [
         ("0.097", "0.0%"),
         ("9.5", ""),
         ("0.5", ""),
     ]
     save(frame, stream := io.BytesIO(), "xlsx")
     with zipfile.ZipFile(stream) as parts:
-        sheet = parts.read("xl/worksheets/sheet1.xml").decode()
-    assert '<autoFilter ref="A1:C3"/>' in sheet
-    assert 'state="frozen"' in sheet
+        xml = parts.read("xl/worksheets/sheet1.xml").decode()
+    assert '<autoFilter ref="A1:C3"/>' in xml
+    assert 'state="frozen"' in xml
 
 
 def test_excel_holds_dates_of_python_as_dates() -> None:
-    """As a database sends them; beyond the calendar of Excel, or with times of several zones, they are texts."""
-    day, noon = dt.date(2024, 1, 2), pd.Timestamp("2024-01-02 12:00").to_pydatetime()
+    """As a database sends them; dates beyond Excel's calendar, and times of several zones, are texts."""
+    day = dt.date(2024, 1, 2)
+    noon = pd.Timestamp("2024-01-02 12:00").to_pydatetime()
     for values, last in (
         ([None, day], ("n", "45293", "yyyy-mm-dd")),
         ([day, dt.date(9999, 12, 31)], ("n", "2958465", "yyyy-mm-dd")),
@@ -577,21 +581,21 @@ def test_excel_holds_as_text_what_it_would_change(values: Any, written: str) -> 
 )
 def test_excel_text_that_would_run_is_escaped_in_cells_and_headers(cell: str) -> None:
     """Rows 95 and 131: text that starts like a formula gets an apostrophe, as in CSV, and NUL is removed."""
-    found = cells(pd.DataFrame({cell: [cell]}))
-    assert [found[at][0] for at in ("A1", "A2")] == ["s", "s"]
-    assert {found[at][1].startswith("'") for at in ("A1", "A2")} == {True}
-    assert "\0" not in found["A2"][1]
+    sheet = cells(pd.DataFrame({cell: [cell]}))
+    assert [sheet[at][0] for at in ("A1", "A2")] == ["s", "s"]
+    assert {sheet[at][1].startswith("'") for at in ("A1", "A2")} == {True}
+    assert "\0" not in sheet["A2"][1]
 
 
 def test_excel_says_what_does_not_fit_on_a_sheet() -> None:
     """Too many rows, columns or characters raise an error that names them."""
     pytest.importorskip("xlsxwriter")
-    for frame, said in (
+    for frame, message in (
         (pd.DataFrame({"a": np.zeros(1_048_576)}), "1,048,576 rows, not 1,048,577"),
         (pd.DataFrame(np.zeros((1, 16_385))), "16,384 columns, not 16,385"),
         (pd.DataFrame({"a": ["x" * 32_768]}), "row 1 of column 1"),
     ):
-        with pytest.raises(ArgumentError, match=said):
+        with pytest.raises(ArgumentError, match=message):
             save(frame, io.BytesIO(), "xlsx")
 
 
@@ -643,7 +647,8 @@ def test_every_format_takes_every_frame(form: Any, rows: Any, tmp_path: Path) ->
 
 
 def test_a_file_is_replaced_whole_and_a_link_to_it_stays(tmp_path: Path) -> None:
-    file, link = tmp_path / "a.csv", tmp_path / "link.csv"
+    file = tmp_path / "a.csv"
+    link = tmp_path / "link.csv"
     file.write_text("old")
     link.symlink_to(file)
     save(frame_of([{"a": 1}]), link, "csv")
@@ -655,7 +660,7 @@ def test_a_file_is_replaced_whole_and_a_link_to_it_stays(tmp_path: Path) -> None
 
 
 def test_what_is_no_file_is_written_to_and_stays(tmp_path: Path) -> None:
-    """A pipe, and so `/dev/null` too, is written to and not replaced by a file."""
+    """A pipe, or `/dev/null`, is written to and not replaced by a file."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)

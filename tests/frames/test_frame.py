@@ -189,7 +189,7 @@ def test_a_scalar_stays_what_it_was() -> None:
 def test_a_page_of_a_list_is_its_rows(
     reply: str, rows: list[Any], beside: dict[str, Any] | None
 ) -> None:
-    """From others' services the list of objects is the table; what is beside it is in attrs."""
+    """In replies of other services the list of objects is the table; what is beside it is in attrs."""
     frame = to_frame(reply, envelope=False)
     assert frame.astype(object).where(frame.notna(), None).to_dict("records") == rows
     assert frame.attrs["funcs"].get("page") == beside
@@ -235,7 +235,7 @@ def table(key: str, **types: str) -> dict[str, Any]:
 
 NOTHING: list[Any] = []
 DAY0 = pd.Timestamp("2024-01-01")
-# The body, its shape, its columns, and the labels of its rows where they are not their numbers.
+# The body, its shape, its columns, and its row labels unless they are numbers.
 SHAPES: dict[str, tuple[Any, ...]] = {
     "null": (None, "null", {}, []),
     "no rows": ([], "empty", {}, []),
@@ -603,12 +603,12 @@ SPARSE_VALUES = st.sampled_from([None, 1, 2**70, 1.5, True, "x", "2024-01-01", [
 def test_what_is_missing_is_read_as_null_however_little_there_is(
     rows: list[dict[str, Any]], nested: bool
 ) -> None:
-    """Sparse records, rows and columns are read as the same ones with each null written out (FAULTS 124)."""
+    """Sparse records, rows and columns are read as if each null was written out (FAULTS 124)."""
     names = [*dict.fromkeys(name for row in rows for name in row)]
     full = [{name: row.get(name) for name in names} for row in rows]
     if nested:
         rows, full = (
-            [{"n": row} if row else {} for row in each] for each in (rows, full)
+            [{"n": row} if row else {} for row in records] for records in (rows, full)
         )
     pd.testing.assert_frame_equal(to_frame(reply(rows)), to_frame(reply(full)))
     ragged = [[*row.values()] for row in rows]
@@ -619,7 +619,7 @@ def test_what_is_missing_is_read_as_null_however_little_there_is(
 
 @pytest.mark.parametrize("first", [1, 2**70, 1.5, True, "x", [1], None])
 def test_a_column_may_lack_rows_in_any_order_or_all(first: Any) -> None:
-    """Of columns keyed by row, an empty one is all null, and one in another order is put in order."""
+    """Columns keyed by row: an empty one is all null, and one in another order is reordered."""
     by_row = {
         "a": {"x": first, "y": None, "z": first},
         "b": {},
@@ -687,7 +687,7 @@ def test_what_a_few_ragged_rows_would_be_filled_up_to_is_bounded(
 
 
 def test_a_primary_key_that_is_named_often_is_one() -> None:
-    """A key repeated ten thousand times does not make as many levels of an index (FAULTS 124)."""
+    """A key repeated ten thousand times doesn't create as many levels of an index (FAULTS 124)."""
     schema = {
         "fields": [{"name": "a", "type": "integer"}],
         "primaryKey": ["a"] * 10_000,
@@ -822,9 +822,9 @@ def test_a_column_gets_the_dtype_that_keeps_every_value(
         values = [
             time and time.tz_convert("UTC") if dtype == UTC else time for time in times
         ]
-    found = plain(column.to_frame())["modified"]
-    assert found == values
-    assert [isinstance(value, bool) for value in found] == [
+    read = plain(column.to_frame())["modified"]
+    assert read == values
+    assert [isinstance(value, bool) for value in read] == [
         isinstance(value, bool) for value in values
     ]
 
@@ -865,7 +865,8 @@ def declared(kind: str, values: list[Any], nullable: bool | None = True) -> byte
     )
 
 
-DAY, FIRST = pd.Timestamp("2024-03-01"), pd.Timestamp("0001-01-01")
+DAY = pd.Timestamp("2024-03-01")
+FIRST = pd.Timestamp("0001-01-01")
 DECLARED: dict[str, tuple[str, list[Any], str, list[Any]]] = {
     "int32": ("int32", [1, -(2**31)], "int32", [1, -(2**31)]),
     "int64": ("int64", [2**63 - 1], "int64", [2**63 - 1]),
@@ -1092,7 +1093,7 @@ def test_declared_columns_come_in_their_order_and_absent_ones_are_null() -> None
     [TABLE, [[1, "x"], [2, "y"]], {"a": [1, 2], "b": ["x", "y"]}, json.dumps(TABLE)],
 )
 def test_a_schema_may_stand_beside_any_table(data: Any) -> None:
-    """Rows without names have those that it declares."""
+    """Rows without names have the names that it declares."""
     frame = to_frame(
         reply({"schema": {"a": {"type": "int32"}, "b": {"type": "str"}}, "data": data})
     )

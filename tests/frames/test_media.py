@@ -1,4 +1,4 @@
-"""Replies of other media types than JSON: CSV is a table, a text is one cell, and anything else is bytes in one."""
+"""Replies of media types other than JSON: CSV is a table, text is one cell, and anything else is bytes in a cell."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def session_of(
     media_types: list[str],
     content: bytes,
     content_type: str,
-    asked: list[httpx.Request],
+    requests: list[httpx.Request],
 ) -> Any:
-    """Return a session with one operation, whose reply is declared and is as told."""
+    """Return a session with one operation that declares these media types and sends this reply."""
     responses = {
         "200": {"description": "", "content": {kind: {} for kind in media_types}}
     }
@@ -38,7 +38,7 @@ def session_of(
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("openapi.json"):
             return httpx.Response(200, content=json.dumps(document).encode())
-        asked.append(request)
+        requests.append(request)
         return httpx.Response(
             200, content=content, headers={"content-type": content_type}
         )
@@ -93,8 +93,8 @@ def test_a_reply_of_any_media_type_is_a_frame(
     media_types: list[str], content: bytes, content_type: str, expected: Any, shape: str
 ) -> None:
     """The request asks for the declared type, JSON first."""
-    asked: list[httpx.Request] = []
-    session = session_of(media_types, content, content_type, asked)
+    requests: list[httpx.Request] = []
+    session = session_of(media_types, content, content_type, requests)
     frame = session["report"]()
     assert frame.attrs["funcs"]["shape"] == shape
     if shape == "csv":
@@ -103,7 +103,7 @@ def test_a_reply_of_any_media_type_is_a_frame(
         ]
     else:
         assert frame.iloc[0, 0] == expected
-    assert asked[0].headers["accept"] == media_types[0]
+    assert requests[0].headers["accept"] == media_types[0]
 
 
 def test_an_operation_that_shows_a_web_page_is_left_out() -> None:
@@ -141,7 +141,7 @@ def test_an_operation_that_shows_a_web_page_is_left_out() -> None:
     ],
 )
 def test_csv_keeps_what_is_written(text: str, expected: dict[str, list[Any]]) -> None:
-    """Numbers are numbers where a whole column is; codes with leading zeros stay texts; nothing is lost."""
+    """A column is numeric only if all its values are; codes with leading zeros stay texts; nothing is lost."""
     frame = media_to_frame(text.encode(), "text/csv")
     assert frame.astype(object).where(frame.notna(), None).to_dict("list") == expected
 

@@ -1,4 +1,4 @@
-"""Frames of any kind survive everything: sweeps, folders, files and the panel keep all of them, or say what not."""
+"""Frames of any kind: sweeps, folders, files and the panel keep all of their values, or say what they don't keep."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def values_of(frame: pd.DataFrame) -> list[list[str]]:
 @pytest.mark.fault(157)
 @pytest.mark.parametrize("frame", ODD.values(), ids=ODD)
 def test_a_sweep_keeps_every_column(frame: pd.DataFrame) -> None:
-    """Of each of its runs, with the swept argument before them."""
+    """Of each run, after the swept argument."""
     swept = function_of(frame).sweep(day=["d", "e"])
     expected = [
         sorted([*row, day]) for day in "de" for row in values_of(labelled(frame))
@@ -75,7 +75,7 @@ def test_a_sweep_keeps_every_column(frame: pd.DataFrame) -> None:
 def test_a_folder_keeps_every_column(frame: pd.DataFrame, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = (
+        table = (
             function_of(frame)
             .with_options(to=tmp_path / "out")
             .sweep(day=["d", "e"])
@@ -85,7 +85,7 @@ def test_a_folder_keeps_every_column(frame: pd.DataFrame, tmp_path: Path) -> Non
     expected = [
         sorted([*row, day]) for day in "de" for row in values_of(labelled(frame))
     ]
-    assert values_of(found) == sorted(expected)
+    assert values_of(table) == sorted(expected)
 
 
 @pytest.mark.fault(157)
@@ -94,8 +94,9 @@ def test_a_folder_keeps_every_column(frame: pd.DataFrame, tmp_path: Path) -> Non
 def test_a_file_has_every_column_or_is_refused_in_words(
     name: str, ending: Any, tmp_path: Path
 ) -> None:
-    """Parquet refuses two columns of one name."""
-    frame, file = ODD[name], tmp_path / f"odd.{ending}"
+    """Parquet refuses two columns with the same name."""
+    frame = ODD[name]
+    file = tmp_path / f"odd.{ending}"
     expected = values_of(labelled(frame))
     if (
         ending == "parquet"
@@ -118,7 +119,7 @@ def test_a_file_has_every_column_or_is_refused_in_words(
 
 @pytest.mark.fault(157)
 def test_unsigned_integers_keep_every_digit_beside_signed_ones() -> None:
-    """As integers of one type if these hold them, else as Python's."""
+    """As integers of one type if it can hold them, else as Python integers."""
     top = 2**64 - 1
 
     def files(part: str) -> pd.DataFrame:
@@ -175,7 +176,7 @@ def test_a_sum_of_integers_has_every_digit(
 
 @pytest.mark.fault(157)
 def test_an_hour_that_comes_twice_is_two_times() -> None:
-    """Those of a zone are shown in UTC then, and the note says so."""
+    """Times of a zone are then shown in UTC, and the note says so."""
     start = pd.date_range("2026-11-01 04:00", periods=5, freq="h", tz="UTC").tz_convert(
         "America/New_York"
     )

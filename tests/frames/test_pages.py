@@ -1,4 +1,4 @@
-"""The rows of any API's replies are found by structure, and a page that is not all of them says so."""
+"""The rows of any API's replies are found by structure, and a warning says if a page isn't all of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_HEADERS: dict[str, str] = {}
 def read(
     document: Any, headers: dict[str, str] = NO_HEADERS
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the frame of a reply without an envelope, and what was warned of."""
+    """Return the frame of a reply without an envelope, and the warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         frame = page_to_frame(
@@ -39,7 +39,11 @@ def told_of_more(document: Any, headers: dict[str, str] = NO_HEADERS) -> list[st
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         page_to_frame(json.dumps(document).encode(), headers, schema=None, lines=False)
-    return [str(each.message) for each in caught if each.category is MissingRowsWarning]
+    return [
+        str(warning.message)
+        for warning in caught
+        if warning.category is MissingRowsWarning
+    ]
 
 
 PAGES: dict[str, Any] = {
@@ -126,7 +130,7 @@ PAGES: dict[str, Any] = {
 
 @pytest.mark.parametrize("document", PAGES.values(), ids=PAGES)
 def test_the_list_of_objects_is_the_table(document: Any) -> None:
-    """Whatever its name, at any of three levels, and beside what a page says of itself."""
+    """Whatever its name, at any of three levels, and beside what the page says about itself."""
     frame, _ = read(document)
     assert frame.to_dict("list") == {"n": [1, 2], "v": [5, 6]}
     assert frame.attrs["funcs"]["shape"] == "page"
@@ -147,14 +151,14 @@ RECORDS: dict[str, Any] = {
 
 @pytest.mark.parametrize("document", RECORDS.values(), ids=RECORDS)
 def test_a_record_is_one_row_with_dotted_columns(document: dict[str, Any]) -> None:
-    """Its lists are parts of it, and nothing is lost."""
+    """Its lists are parts of the object, and nothing is lost."""
     frame, told = read(document)
     assert (len(frame), told) == (1, [])
     assert {name.partition(".")[0] for name in frame.columns} == set(document)
 
 
 def test_lists_beside_their_times_are_columns() -> None:
-    """As weather services answer, with the units beside."""
+    """As weather services answer, with the units beside the rows."""
     hourly = {"time": ["2026-01-01T00:00", "2026-01-01T01:00"], "rain": [0.5, 1.5]}
     units = {"time": "iso8601", "rain": "mm"}
     document = {"latitude": 52.5, "hourly_units": units, "hourly": hourly}
@@ -192,7 +196,7 @@ def cube(value: Any, **more: Any) -> dict[str, Any]:
 
 
 def test_the_values_of_json_stat_have_the_categories_of_their_dimensions() -> None:
-    """All of them, or those that are there by their places."""
+    """The values are a list, or a dictionary of some of them by position."""
     frame, told = read(cube([1.5, None, 3, 4]))
     assert [*frame] == ["geo", "time", "unit", "value"]
     assert frame["geo"].tolist() == ["DE", "DE", "FR", "FR"]
@@ -334,7 +338,7 @@ def test_rows_beside_a_count_of_something_else_are_the_table() -> None:
 
 
 def test_the_names_of_columns_are_not_told_as_another_list() -> None:
-    """What else is said of them stays beside the table."""
+    """The other properties of the rows stay beside the table."""
     columns = [{"name": "n", "type": "int"}, {"name": "v", "type": "int"}]
     frame, told = read({"columns": columns, "data": [[1, 5], [2, 6]]})
     assert (frame.to_dict("list"), told) == ({"n": [1, 2], "v": [5, 6]}, [])
@@ -441,7 +445,7 @@ MORE: dict[str, tuple[Any, dict[str, str]]] = {
 def test_a_page_says_that_more_rows_follow(
     document: Any, headers: dict[str, str]
 ) -> None:
-    """One warning, whatever says so, in the body or its headers."""
+    """There is one warning, whether the body or the headers say so."""
     [told] = told_of_more(document, headers)
     assert told.startswith("The reply has 2 ")
     assert told.endswith(ALL_PAGES)
@@ -577,7 +581,7 @@ def test_the_last_page_and_a_whole_list_warn_of_nothing(
 
 
 def test_replies_of_the_service_are_not_searched_for_rows() -> None:
-    """Their shapes are their own."""
+    """Replies in an envelope have shapes of their own."""
     assert to_frame(json.dumps({"total": 9, "items": ROWS})).shape == (1, 2)
 
 
@@ -626,7 +630,7 @@ SUMMER = "2026-07-01T09:30:00+02:00"
     ],
 )
 def test_times_of_one_offset_keep_it(times: list[str | None], dtype: str) -> None:
-    """The moments are the same as in UTC, which is the zone of different offsets, and of the service's replies."""
+    """The moments are the same as in UTC, which is used for mixed offsets and for the service's replies."""
     rows = [{"at": time} for time in times]
     own = read(rows)[0]["at"]
     in_utc = to_frame(json.dumps(rows))["at"]
@@ -636,7 +640,7 @@ def test_times_of_one_offset_keep_it(times: list[str | None], dtype: str) -> Non
 
 @pytest.mark.parametrize("kind", ["csv", "json", "xlsx", "parquet"])
 def test_a_file_has_the_time_of_the_wall(kind: Any, tmp_path: Path) -> None:
-    """Excel has no zones, so that there it is a text; Parquet keeps the zone."""
+    """Excel has no zones, so it gets text; Parquet keeps the zone."""
     readers: dict[str, Any] = {
         "csv": pd.read_csv,
         "json": partial(pd.read_json, dtype=False),

@@ -32,7 +32,7 @@ TEXTS = [
     "2024-02-30",
     "a long text of no meaning",
 ]
-# One column a dtype; its values come back after 9, 8 or 7 rows, so that pieces differ.
+# One column per dtype; its values repeat after 9, 8 or 7 rows, so that pieces differ.
 COLUMNS: dict[str, list[Any]] = {
     # First and last, as two lists side by side look like two rows.
     "lists": [[1], [], None, ["x", {"a": 1}]],
@@ -167,7 +167,7 @@ SHORT = {
 
 
 def read() -> dict[str, str]:
-    """Return what this interpreter makes of each reply, as text."""
+    """Return the frame that this interpreter reads from each reply, as text."""
     read = {
         f"{name}, pieces of {piece}": outcome(text, piece)
         for name, text in SHORT.items()
@@ -188,7 +188,7 @@ def storage() -> str:
     return str(to_frame('["x"]').dtypes.iloc[0].storage)
 
 
-# Not by None in sys.modules, which is no ImportError to the compiled modules of pandas 2.2.
+# None in sys.modules isn't an ImportError for the compiled modules of pandas 2.2.
 WITHOUT = """
 import json, sys
 
@@ -206,7 +206,7 @@ assert not [name for name in sys.modules if name.partition(".")[0] == "pyarrow"]
 
 @pytest.fixture(scope="module")
 def without() -> tuple[str, dict[str, str]]:
-    """Return how an interpreter without pyarrow stores texts, and what it makes of each reply."""
+    """Return how an interpreter without pyarrow stores texts, and the frame that it reads from each reply."""
     command = [sys.executable, "-c", WITHOUT]
     run = subprocess.run(
         command,
@@ -228,11 +228,11 @@ def test_without_pyarrow_every_reply_gives_the_same(
     assert stored == "python"
     pytest.importorskip("pyarrow")
     assert storage() == "pyarrow"
-    found = read()
-    assert found.keys() == expected.keys()
+    texts = read()
+    assert texts.keys() == expected.keys()
     differing = {
         name: (text, expected[name])
-        for name, text in found.items()
+        for name, text in texts.items()
         if text != expected[name]
     }
     assert not differing

@@ -44,7 +44,7 @@ MANY = settings(
 )
 
 
-# What a document says: the rules, once more
+# What a document means: the rules, a second time
 
 
 @dataclass
@@ -83,7 +83,8 @@ def of_list(document: list[Any]) -> tuple[str, Table]:
 def of_object(document: dict[str, Any]) -> tuple[str, Table]:
     values = list(document.values())
     if {"columns", "data"} <= document.keys() <= {"columns", "data", "index"}:
-        rows, names = document["data"], document["columns"]
+        rows = document["data"]
+        names = document["columns"]
         columns = [[row[at] for row in rows] for at in range(len(names))]
         return "split", Table(
             names, columns, document.get("index", [*range(len(rows))])
@@ -123,9 +124,9 @@ def of_records(rows: list[dict[str, Any] | None]) -> Table:
 
 
 def dotted(name: str, values: list[Any]) -> Iterator[tuple[str, list[Any]]]:
-    held = [value for value in values if value is not None]
-    if any(held) and all(isinstance(value, dict) for value in held):
-        for key in dict.fromkeys(key for value in held for key in value):
+    filled = [value for value in values if value is not None]
+    if any(filled) and all(isinstance(value, dict) for value in filled):
+        for key in dict.fromkeys(key for value in filled for key in value):
             yield from dotted(
                 f"{name}.{key}",
                 [None if value is None else value.get(key) for value in values],
@@ -150,7 +151,8 @@ def is_integer(key: str) -> bool:
 def told_apart(names: list[str]) -> list[str]:
     unique: list[str] = []
     for name in names:
-        new, count = name, 0
+        new = name
+        count = 0
         while new in unique or (count and new in names):
             count += 1
             new = f"{name}.{count}"
@@ -160,14 +162,14 @@ def told_apart(names: list[str]) -> list[str]:
 
 def typed(values: list[Any]) -> tuple[str, list[Any]]:
     """Return the dtype and the values; times as nanoseconds since 1970."""
-    held = [value for value in values if value is not None]
-    kinds = set(map(type, held))
-    nulls = len(held) < len(values)
+    filled = [value for value in values if value is not None]
+    kinds = set(map(type, filled))
+    nulls = len(filled) < len(values)
     if kinds == {bool}:
         return ("boolean" if nulls else "bool"), values
-    if kinds == {int} and all(-(2**63) <= value < 2**63 for value in held):
+    if kinds == {int} and all(-(2**63) <= value < 2**63 for value in filled):
         return ("Int64" if nulls else "int64"), values
-    if kinds in ({float}, {int, float}) and all(is_float(value) for value in held):
+    if kinds in ({float}, {int, float}) and all(is_float(value) for value in filled):
         return "float64", [None if value is None else float(value) for value in values]
     if kinds == {str}:
         return times(values) or ("string", values)
@@ -188,7 +190,8 @@ TIME = re.compile(
 
 def times(values: list[str | None]) -> tuple[str, list[Any]] | None:
     counts: list[int | None] = []
-    zoned, finest = set(), 0
+    zoned = set()
+    finest = 0
     for value in values:
         if value is None:
             counts.append(None)
@@ -233,10 +236,10 @@ def within(count: int, unit: str) -> bool:
     )
 
 
-# What a frame holds
+# The content of a frame
 
 
-def held(frame: pd.DataFrame) -> list[Any]:
+def content_of(frame: pd.DataFrame) -> list[Any]:
     """Return names, dtypes, values and row labels, by a repr that distinguishes 1, 1.0, True and -0.0."""
     return [
         [name, str(frame.dtypes.iloc[at]), cells(frame.iloc[:, at])]
@@ -269,7 +272,7 @@ def asi8(series: Any) -> list[int]:
 
 
 def due(table: Table) -> list[Any]:
-    """Return what `held` must be for a table without declared types."""
+    """Return the expected `content_of` a table without declared types."""
     names = told_apart(table.names)
     columns = [
         [name, *typed(values)]
@@ -440,7 +443,7 @@ ROW_KEYS = {
 
 @st.composite
 def row_keys(draw: st.DrawFn, count: int) -> list[str]:
-    """Draw row keys: in order, with gaps, in any order, or not numbers."""
+    """Draw row keys: in order, with gaps, in any order, or not numeric."""
     kind = draw(st.sampled_from(["in order", *ROW_KEYS]))
     if kind == "in order":
         return [str(row) for row in range(count)]
@@ -495,7 +498,7 @@ def as_nested_records(table: Table, draw: Draw) -> Any:
             place = row
             for key in depth[name]:
                 place = place.setdefault(key, {})
-                if not isinstance(place, dict):  # a column of this very name
+                if not isinstance(place, dict):  # a column with the same name
                     break
             else:
                 if value is not None or draw(st.booleans()):
@@ -577,7 +580,7 @@ def as_index(table: Table, draw: Draw) -> Any:
 
 def as_record(table: Table, draw: Draw) -> Any:
     record = (as_records(table, draw) or [{}])[0]
-    # It would be columns, of one length or none.
+    # Then it would be a table by columns.
     assume(not all(isinstance(value, list) for value in record.values()))
     return record
 
@@ -602,7 +605,7 @@ SHAPES: dict[str, Callable[[Table, Draw], Any]] = {
     "list": as_list,
 }
 REPEATING = {"split", "split with labels"}
-# Those that name every column once.
+# The shapes that name every column once.
 UNIQUE = [
     "records",
     "ragged records",
@@ -621,7 +624,7 @@ def midnight(day: str) -> int:
     return nanoseconds([*day.split("-")], "", "Z")
 
 
-# By the name of the type: values that fit it, what they become, and the dtype without and with nulls.
+# For each type: values that fit it, what they become, and the dtype without and with nulls.
 DECLARED: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], Any], str, str]] = {
     "int32": (SMALL | st.sampled_from([2**31 - 1, -(2**31)]), int, "int32", "Int32"),
     "int64": (SMALL | LARGE | WHOLE, int, "int64", "Int64"),
@@ -696,7 +699,7 @@ def declared_tables(draw: st.DrawFn) -> tuple[dict[str, str], Table]:
 def due_as_declared(
     types: dict[str, str], nullable: dict[str, bool | None], table: Table
 ) -> list[Any]:
-    """Return what `held` must be: declared columns first, in the declared order, absent ones null."""
+    """Return the expected `content_of`: declared columns first, in the declared order, absent ones null."""
     named = dict(zip(table.names, table.columns, strict=True))
     columns = []
     for name, kind in types.items():
@@ -761,7 +764,7 @@ def test_a_table_in_any_shape_comes_back_value_for_value(
     reply, read = data.draw(replies(document))
     name, expected = seen(read)
     frame = to_frame(reply.encode() if data.draw(st.booleans()) else reply)
-    assert repr(held(frame)) == repr(due(expected))
+    assert repr(content_of(frame)) == repr(due(expected))
     assert frame.attrs["funcs"]["shape"] == name
     assert outcome(reply, data.draw(PIECES)) == outcome(reply, None)
 
@@ -782,7 +785,7 @@ def test_lines_are_the_list_of_their_documents(
     ]
     text = end.join(map(dumps, rows)) + (end if ended else "")
     frame = to_frame(text, lines=True)
-    assert repr(held(frame)) == repr(due(seen(json.loads(dumps(rows)))[1]))
+    assert repr(content_of(frame)) == repr(due(seen(json.loads(dumps(rows)))[1]))
     assert frame.attrs["funcs"]["shape"] == "lines"
 
 
@@ -792,13 +795,13 @@ def test_lines_are_the_list_of_their_documents(
 def test_declared_types_are_applied_to_a_table_in_any_shape(
     shape: str, data: st.DataObject
 ) -> None:
-    """Given by the caller, or declared by the reply, which may say of each column whether it holds nulls."""
+    """Passed by the caller, or declared by the reply, which may say for each column whether it has nulls."""
     types, table = data.draw(declared_tables())
     document = SHAPES[shape](table, data.draw)
     reply, read = data.draw(replies(document))
     name, expected = seen(read)
     frame = to_frame(reply, schema=types)
-    assert repr(held(frame)) == repr(due_as_declared(types, {}, expected))
+    assert repr(content_of(frame)) == repr(due_as_declared(types, {}, expected))
     assert frame.attrs["funcs"]["shape"] == name
 
     never = {
@@ -806,26 +809,26 @@ def test_declared_types_are_applied_to_a_table_in_any_shape(
         for name, values in zip(table.names, table.columns, strict=True)
         if None not in values
     }
-    said = {
+    nullable = {
         name: data.draw(st.sampled_from([True, None, *[False] * (name in never)]))
         for name in types
     }
     schema = {
         name: {"type": kind}
-        if said[name] is None
-        else {"nullable": said[name], "type": kind}
+        if nullable[name] is None
+        else {"nullable": nullable[name], "type": kind}
         for name, kind in types.items()
     }
     reply, read = data.draw(replies({"schema": schema, "data": document}))
     types = {name: column["type"] for name, column in read["schema"].items()}
     frame = to_frame(reply)
-    assert repr(held(frame)) == repr(
-        due_as_declared(types, said, seen(read["data"])[1])
+    assert repr(content_of(frame)) == repr(
+        due_as_declared(types, nullable, seen(read["data"])[1])
     )
     assert frame.attrs["funcs"]["shape"] == "schema"
 
 
-# By the name of the type: values that it cannot hold.
+# For each type: values that it can't hold.
 INTEGERS = [0.5, 2.0**63, 1e300, 2**63, -(10**30), "1", "", True, [1]]
 COUNTS = [0.5, 10**19, 10**30, "soon", "2024-02-30", "", True, [1]]
 MISFITS: dict[str, list[Any]] = {
@@ -870,7 +873,7 @@ def test_a_value_that_a_declared_type_cannot_hold_is_named_with_its_place(
             )
 
 
-# Table schema's words: which row of `DECLARED` they are, if any, and values for those that are none.
+# Types of table schema: their row of `DECLARED`, if any, and values for the others.
 FIELDS: dict[str, tuple[str, st.SearchStrategy[Any]]] = {
     "integer": ("int64", st.nothing()),
     "number": ("float64", st.nothing()),
@@ -931,9 +934,9 @@ def test_a_table_schema_gives_its_types_and_its_key(data: st.DataObject) -> None
         else due_in_a_field(words[key], columns[key])
     )
     frame = to_frame(reply)
-    # A key of integers that pandas finds to be a range, it makes one; their dtype is the same.
-    found = repr(held(frame)).replace("['range', ", "['int64', ")
-    assert found == repr([*expected, index, None if key == "index" else key])
+    # pandas turns integer keys that form a range into one; the dtype is the same.
+    content = repr(content_of(frame)).replace("['range', ", "['int64', ")
+    assert content == repr([*expected, index, None if key == "index" else key])
     assert frame.attrs["funcs"]["shape"] == "table"
 
 
@@ -951,9 +954,13 @@ def test_a_frame_that_pandas_writes_as_a_table_comes_back() -> None:
             ),
         }
     ).set_index(pd.Index([7, 5], name="key"))
-    assert repr(held(to_frame(frame.to_json(orient="table")))) == repr(held(frame))
+    assert repr(content_of(to_frame(frame.to_json(orient="table")))) == repr(
+        content_of(frame)
+    )
     unnamed = frame.reset_index(drop=True).set_index(pd.Index([3, 4]))
-    assert repr(held(to_frame(unnamed.to_json(orient="table")))) == repr(held(unnamed))
+    assert repr(content_of(to_frame(unnamed.to_json(orient="table")))) == repr(
+        content_of(unnamed)
+    )
 
 
 # Pieces
@@ -974,13 +981,13 @@ def outcome(
         except FuncsError as error:
             got: list[Any] = [type(error), str(error)]
         else:
-            got = [held(frame), frame.attrs]
+            got = [content_of(frame), frame.attrs]
     return repr([got, [str(warning.message) for warning in warned]])
 
 
 # The first piece is a sixteenth of the others, so that only the larger ones begin with several elements.
 PIECES = st.integers(1, 64) | st.sampled_from([400, 800, 1600])
-# Texts of elements, one kind a shape: mostly alike, and each of the others breaks what the first ones promise.
+# Texts of elements for each shape: mostly alike; each of the others breaks the pattern of the first ones.
 ALIKE = [
     '{"a": 1, "b": {"x": 1, "y": "t"}}',
     '{"a":2,"b":{"x":-3,"y":""}}',
@@ -1115,7 +1122,7 @@ COMMAS = st.sampled_from([*[",", ", ", " ,\n", ",\n  ", "\t,\r\n"] * 5, ",\x0b"]
 
 def mostly(alike: list[str], *others: list[str]) -> st.SearchStrategy[list[str]]:
     usual = st.sampled_from(alike)
-    odd = st.sampled_from([other for each in others for other in each])
+    odd = st.sampled_from([text for texts in others for text in texts])
     return st.builds(
         lambda first, late, last: [*first, *late, *last],
         st.lists(usual, max_size=6),
@@ -1223,9 +1230,9 @@ def enveloped(draw: st.DrawFn, text: str) -> str:
     return ENVELOPES[draw(st.sampled_from([*ENVELOPES]))](text, dumps)
 
 
-# The envelopes of which the body is cut as it stands.
+# The envelopes whose body is cut unchanged.
 CUT = ["bare", "body", "text"]
-# Bodies that end as they do not begin, or in which a cut looks right and is wrong.
+# Bodies whose end doesn't match their beginning, or in which a cut looks right and is wrong.
 BODIES: dict[str, str] = {
     "braces in a text": '[{"a": "},{"}, {"a": "}, {"}, {"a": "},{\\"a\\": 1}"}]',
     "brackets in a text": '[["], [", 1], ["],[", 2], ["[", 3]]',
@@ -1375,7 +1382,7 @@ def test_a_cut_changes_nothing(envelope: str, body: str) -> None:
         assert outcome(reply, piece) == whole
 
 
-# Replies that differ in what stands around the body, or in how it is quoted.
+# Replies that differ in what surrounds the body, or in how it is quoted.
 REPLIES: dict[str, str | bytes] = {
     "another error": r'{"error": "no", "body": "[{\"a\": 1}, {\"a\": 2}]"}',
     "an error behind": r'{"body": "[{\"a\": 1}, {\"a\": 2}]", "error": "no"}',
@@ -1434,7 +1441,7 @@ READ_IN_PIECES: dict[str, tuple[int, str]] = {
 @pytest.mark.parametrize(("rows", "body"), READ_IN_PIECES.values(), ids=READ_IN_PIECES)
 @pytest.mark.parametrize("envelope", CUT)
 def test_tables_are_read_in_pieces_at_all(envelope: str, rows: int, body: str) -> None:
-    """Otherwise the tests above would compare a way with itself."""
+    """Otherwise the tests above would compare one path with itself."""
     reply = ENVELOPES[envelope](body, json.dumps)
     with (
         patch.multiple(chunks, LONG=0, _CHUNK=1),
@@ -1473,7 +1480,7 @@ def test_what_is_read_twice_warns_once(reply: str) -> None:
     assert len(warned) == 1
 
 
-# What may come into a text, and lead astray whoever looks for its ends.
+# Characters in a text that could mislead a search for its end.
 WEDGES = [
     *(
         b'"',

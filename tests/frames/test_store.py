@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 POSIX = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 
 
-def assert_same(found: pd.DataFrame, frame: pd.DataFrame) -> None:
-    """Hold a frame to be another one, down to the types of its labels and of its objects."""
-    # The names of no columns have a type of no meaning.
+def assert_same(actual: pd.DataFrame, frame: pd.DataFrame) -> None:
+    """Assert that two frames are equal, down to the types of their labels and objects."""
+    # Without columns, the type of their names has no meaning.
     pd.testing.assert_frame_equal(
-        found, frame, check_column_type=len(frame.columns) > 0, check_freq=False
+        actual, frame, check_column_type=len(frame.columns) > 0, check_freq=False
     )
-    assert list(map(repr, found.dtypes)) == list(map(repr, frame.dtypes))
-    assert type(found.index) is type(frame.index)
-    assert found.index.names == frame.index.names
+    assert list(map(repr, actual.dtypes)) == list(map(repr, frame.dtypes))
+    assert type(actual.index) is type(frame.index)
+    assert actual.index.names == frame.index.names
     for name in frame.columns[frame.dtypes == "object"]:
-        assert list(map(repr, found[name])) == list(map(repr, frame[name])), name
-    assert found.attrs == frame.attrs
+        assert list(map(repr, actual[name])) == list(map(repr, frame[name])), name
+    assert actual.attrs == frame.attrs
 
 
 def stored(folder: Path, frames: dict[str, pd.DataFrame], **options: Any) -> Segments:
@@ -143,7 +143,7 @@ VALUES = st.dictionaries(st.text(), st.sampled_from(CELLS), max_size=4).flatmap(
 def test_any_frames_of_one_file_come_back_exactly(
     replies: list[Any], tmp_path_factory: Any
 ) -> None:
-    """Whatever a service sends, alone or beside others of the same columns, comes back as `to_frame` read it."""
+    """Whatever a service sends, alone or beside others with the same columns, comes back as `to_frame` read it."""
     folder = tmp_path_factory.mktemp("segments")
     frames = {
         f"{at}{turn}": to_frame(json.dumps(reply))
@@ -151,20 +151,20 @@ def test_any_frames_of_one_file_come_back_exactly(
         for turn in "ab"
     }
     segments = stored(folder, frames)
-    found = segments.read(list(frames))
+    results = segments.read(list(frames))
     for key, frame in frames.items():
-        assert_same(found[key], frame)
+        assert_same(results[key], frame)
         assert_same(segments.read([key])[key], frame)
 
 
 def test_frames_can_be_changed_and_hold_no_other(tmp_path: Path) -> None:
-    """What is read is its reader's own: it can be written to, and nothing else changes."""
+    """A frame that was read belongs to its reader: it can be changed, and nothing else changes."""
     segments = stored(tmp_path, {str(at): table(at) for at in range(3)})
-    found = segments.read(["0", "1", "2"])
-    found["1"].loc[0, ["Value", "Row"]] = [9.0, 9]
-    found["1"].loc[1, "Symbol"] = "new"
-    assert_same(found["0"], table(0))
-    assert_same(found["2"], table(2))
+    results = segments.read(["0", "1", "2"])
+    results["1"].loc[0, ["Value", "Row"]] = [9.0, 9]
+    results["1"].loc[1, "Symbol"] = "new"
+    assert_same(results["0"], table(0))
+    assert_same(results["2"], table(2))
     alone = segments.read(["1"])["1"]
     assert_same(alone, table(1))
     alone.loc[0, ["Value", "Row"]] = [9.0, 9]
@@ -205,7 +205,7 @@ def test_what_would_change_is_not_kept(frame: pd.DataFrame, tmp_path: Path) -> N
 
 
 def test_single_columns_are_read(tmp_path: Path) -> None:
-    """Of a result only the columns named are read, in its order; its index and length stay, whatever the names."""
+    """Only the named columns of a result are read, in its order; its index and length stay, whatever the names."""
     frames = {
         str(at): to_frame(json.dumps([{f"c{at}": at, "a": 1, "\0": 2, "a.b": 3}] * 2))
         for at in range(12)
@@ -231,8 +231,8 @@ def test_five_hundred_results_are_one_file(tmp_path: Path) -> None:
     gap = stored(tmp_path / "gap", {"it": to_frame('[{"a": 1.5}, {"a": null}]')})
     assert pq.read_table(gap.files[0])["a"].to_pylist() == [1.5, None]
     assert len(segments.find([str(at) for at in range(600)])) == 500
-    found = segments.read([str(at) for at in range(0, 500, 7)])
-    for key, frame in found.items():
+    results = segments.read([str(at) for at in range(0, 500, 7)])
+    for key, frame in results.items():
         assert_same(frame, table(int(key)))
 
 
@@ -251,7 +251,7 @@ def test_results_of_many_layouts_have_columns_of_their_own(tmp_path: Path) -> No
 def test_a_long_sweep_is_kept_in_files_of_bounded_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file is closed after so many results, bytes or seconds: a kernel that is killed loses what came since."""
+    """A file is closed after a number of results, bytes or seconds: a killed kernel loses only later results."""
     monkeypatch.setattr(store, "SEGMENT_RESULTS", 10)
     segments = Segments(tmp_path)
     writer = segments.writer()
@@ -269,7 +269,7 @@ def test_a_long_sweep_is_kept_in_files_of_bounded_size(
 
 
 def test_what_is_written_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
-    """Until a file is closed nobody sees it; one that was dropped leaves nothing."""
+    """A file is invisible until it is closed; a dropped one leaves nothing."""
     segments = Segments(tmp_path)
     writer = segments.writer()
     writer.add("it", table(1))
@@ -283,7 +283,7 @@ def test_what_is_written_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_the_newest_result_of_a_key_counts(tmp_path: Path) -> None:
-    """A key that was written twice returns what was written last."""
+    """A key that was written twice returns the last result."""
     segments = Segments(tmp_path)
     for number in (1, 2, 3):
         put(segments, "it", table(number))
@@ -293,7 +293,7 @@ def test_the_newest_result_of_a_key_counts(tmp_path: Path) -> None:
 
 
 def test_many_small_files_become_one(tmp_path: Path) -> None:
-    """Twenty single results end in one file, with their attrs and times; of a key that came twice the newest stays."""
+    """Twenty single results end up in one file, with attrs and times; a key that was written twice keeps the newest."""
     segments = Segments(tmp_path, repair=True)
     for number in range(20):
         frame = table(number)
@@ -308,7 +308,7 @@ def test_many_small_files_become_one(tmp_path: Path) -> None:
         assert frame.attrs["funcs"]["number"] == number
         assert frame["Symbol"].iloc[0] == f"S{number}"
     assert pq.ParquetFile(segments.files[0]).num_row_groups == 15
-    # None of the footers it is made of.
+    # Without the footers of the merged files.
     assert segments.files[0].read_bytes().count(b"jupyter_funcs.attrs") == 1
     again = segments.files
     segments.tidy()
@@ -316,7 +316,7 @@ def test_many_small_files_become_one(tmp_path: Path) -> None:
 
 
 def test_the_bound_takes_what_was_written_first(tmp_path: Path) -> None:
-    """Beyond the bound, of bytes or of results, the oldest files go first."""
+    """Beyond the limit of bytes or results, the oldest files are removed first."""
     segments = Segments(tmp_path)
     for number in range(5):
         put(segments, str(number), table(number))
@@ -352,14 +352,16 @@ BREAKS = {
 }
 
 
-@pytest.mark.parametrize("known", [False, True], ids=["new", "known"])
+@pytest.mark.parametrize("is_known", [False, True], ids=["new", "known"])
 @pytest.mark.parametrize("breaks", BREAKS.values(), ids=BREAKS)
-def test_a_broken_file_is_passed_over(breaks: Any, known: bool, tmp_path: Path) -> None:
+def test_a_broken_file_is_passed_over(
+    breaks: Any, is_known: bool, tmp_path: Path
+) -> None:
     """A file that is cut, foreign or damaged returns no result, and never a wrong one; in the cache it is removed."""
     for repair in (False, True):
         folder = tmp_path / str(repair)
         segments = stored(folder, {"1": table(1)}, repair=repair)
-        if known:
+        if is_known:
             assert segments.find(["1"])
         [path] = folder.iterdir()
         breaks(path)
@@ -371,7 +373,7 @@ def test_a_broken_file_is_passed_over(breaks: Any, known: bool, tmp_path: Path) 
 
 
 def test_a_footer_that_was_changed_is_not_believed(tmp_path: Path) -> None:
-    """What we wrote of the results has a checksum, which Parquet gives to pages alone."""
+    """Our metadata about the results has a checksum; Parquet has checksums only for pages."""
     [path] = stored(tmp_path, {"1": table(1)}).files
     data = path.read_bytes()
     path.write_bytes(data.replace(b", 3, 0, 1, null]", b", 2, 0, 1, null]"))
@@ -383,7 +385,7 @@ def test_a_footer_that_was_changed_is_not_believed(tmp_path: Path) -> None:
 def test_a_file_of_another_version_is_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a later version writes in another way is none of ours to read."""
+    """Files of a later version in another format aren't read."""
     with monkeypatch.context() as later:
         later.setattr(parquet, "_FORMAT", 2)
         assert stored(tmp_path, {"1": table(1)}).read(["1"])
@@ -391,7 +393,7 @@ def test_a_file_of_another_version_is_passed_over(
 
 
 def test_files_that_are_not_ours_stay(tmp_path: Path) -> None:
-    """A folder may hold a person's own files: they are neither read nor removed, whatever they are."""
+    """A folder may contain the user's own files: they are neither read nor removed, whatever they are."""
     names = ["data.parquet", "results.csv", "results-.txt", "notes.part"]
     for name in names:
         (tmp_path / name).write_text("mine")
@@ -411,7 +413,7 @@ def test_files_that_are_not_ours_stay(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_opened_is_not_taken_for_a_broken_one(
     tmp_path: Path,
 ) -> None:
-    """An error of the disk, or of rights, says nothing of a file: it is passed over, and stays."""
+    """An error of the disk, or of permissions, says nothing about the file: it is skipped and stays."""
     loop = tmp_path / "results-loop.parquet"
     loop.symlink_to(loop)
     segments = stored(tmp_path, {"1": table(1)}, repair=True)
@@ -451,7 +453,7 @@ writer.close()
 def test_what_a_killed_process_has_left_is_removed_at_the_next_start(
     tmp_path: Path, options: dict[str, bool]
 ) -> None:
-    """At once, however young it is; the file of a process that is alive stays, however old, and becomes complete."""
+    """At once, however new it is; the file of a living process stays, however old, and becomes complete."""
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", HALF_WRITTEN, str(tmp_path)],
@@ -482,7 +484,7 @@ def test_what_a_killed_process_has_left_is_removed_at_the_next_start(
 def test_where_no_file_can_be_locked_its_age_decides(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An unfinished file of an hour ago goes; one that may still be written stays."""
+    """An unfinished file is removed after an hour; one that may still be written stays."""
     monkeypatch.setattr(files, "lock", lambda *_, **__: None)
     for name, ago in {"results-old.part": 7200, "results-new.part": 60}.items():
         (tmp_path / name).write_bytes(b"PAR1")
@@ -493,7 +495,7 @@ def test_where_no_file_can_be_locked_its_age_decides(
 
 @pytest.mark.fault(154)
 def test_files_that_others_download_into_the_folder_stay(tmp_path: Path) -> None:
-    """Only those that are named as ours are removed, and no folder, pipe or link's target."""
+    """Only files with our names are removed, and no folder, pipe or link's target."""
     (tmp_path / "film.mkv.part").write_bytes(b"1")
     (tmp_path / "results-folder.part").mkdir()
     (tmp_path / "target").write_bytes(b"1")
@@ -555,7 +557,7 @@ print("done")
 
 @pytest.mark.slow
 def test_two_processes_write_into_one_folder(tmp_path: Path) -> None:
-    """Two processes that write the same keys, read and tidy at once: every result is there, and no file is broken."""
+    """Two processes write the same keys, read and tidy at once: every result is there, and no file is broken."""
     pipes: Any = {
         "stdin": subprocess.PIPE,
         "stdout": subprocess.PIPE,
@@ -574,9 +576,9 @@ def test_two_processes_write_into_one_folder(tmp_path: Path) -> None:
         assert process.communicate(timeout=60)[0] == "done\n"
         assert process.returncode == 0
     segments = Segments(tmp_path)
-    found = segments.read([f"{turn} {at}" for turn in range(15) for at in range(4)])
-    assert len(found) == 60
-    for key, frame in found.items():
+    results = segments.read([f"{turn} {at}" for turn in range(15) for at in range(4)])
+    assert len(results) == 60
+    for key, frame in results.items():
         assert frame[["turn", "at"]].to_numpy().tolist() == [[*map(int, key.split())]]
     assert len(segments.files) == len(list(tmp_path.iterdir()))
 
@@ -620,7 +622,7 @@ print("intact")
 @pytest.mark.slow
 @POSIX
 def test_a_full_disk_at_any_byte_leaves_the_others_intact(tmp_path: Path) -> None:
-    """FAULTS.md 117: a disk that fills at any byte of a file leaves no part of it, and what was there before."""
+    """FAULTS.md 117: if the disk fills up at any byte of a file, no part of it is left, and earlier files stay."""
     done = subprocess.run(
         [sys.executable, "-c", FILLS, str(tmp_path)],
         check=False,

@@ -28,7 +28,7 @@ def test_a_listing_in_a_terminal_is_as_wide_as_it_is_and_cuts_nothing(
     program: list[str], width: int
 ) -> None:
     """Every word of every text is shown, at any width."""
-    # They would count for the width.
+    # They would count towards the width.
     env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     child = pexpect.spawn(
         sys.executable,
@@ -64,7 +64,7 @@ def test_a_listing_that_is_piped_has_a_line_a_function() -> None:
 
 @pytest.mark.fault(74)
 def test_a_listing_is_not_typeset() -> None:
-    """Front ends leave the dollars in a service's texts as they are; other frames are as pandas shows them."""
+    """Front ends leave dollars in a service's texts alone; other frames look as in pandas."""
     listing = Listing({"description": ["costs $5, or $6"]})
     assert 'class="dataframe tex2jax_ignore mathjax_ignore"' in listing._repr_html_()
     assert "mathjax_ignore" not in pd.DataFrame(listing)._repr_html_()
@@ -122,7 +122,7 @@ def test_any_table_keeps_its_letters_and_its_width(
 
 
 def test_a_column_without_any_value_takes_no_room_from_the_others() -> None:
-    """It is there where there is room, and in the table."""
+    """It is shown if there is space, and in the table."""
     frame = pd.DataFrame({"a": ["word " * 20], "empty": [""], "n": [1]})
     wide = Listing(frame)
     assert repr(wide).split()[:2] == ["a", "n"]
@@ -131,7 +131,7 @@ def test_a_column_without_any_value_takes_no_room_from_the_others() -> None:
 
 
 def test_a_time_of_today_is_shown_without_its_date() -> None:
-    """If all of a column are; a date isn't broken at its hyphens."""
+    """If all times of a column are of today; a date isn't broken at its hyphens."""
     now = pd.Timestamp.now().floor("s")
     texts = {
         days: repr(Listing({"at": [now, now - pd.Timedelta(days=days)]}))
