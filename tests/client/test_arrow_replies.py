@@ -1,4 +1,4 @@
-"""A run's reply as an Arrow stream: the same frame as from JSON, asked only of a service that offers it."""
+"""A run's reply as an Arrow stream: the same frame as from JSON, requested only if the service offers it."""
 
 from __future__ import annotations
 
@@ -34,16 +34,18 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.api import RemoteFunction, Session
 
-ARROW, JSON = "application/vnd.apache.arrow.stream", "application/json"
+ARROW = "application/vnd.apache.arrow.stream"
+JSON = "application/json"
 EITHER = f"{ARROW}, {JSON};q=0.9"
 RESULTS: dict[str, Any] = {}
 
 
 class Heard(httpx.AsyncBaseTransport):
-    """Sends requests to an application, and notes by function and Accept what came."""
+    """Sends requests to an application, and notes each reply's media type by function and Accept header."""
 
     def __init__(self, app: Any, hidden: str = "") -> None:
-        self._to, self._hidden = httpx.ASGITransport(app), hidden
+        self._to = httpx.ASGITransport(app)
+        self._hidden = hidden
         self.came: dict[tuple[str, str], str] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -68,10 +70,10 @@ def heard() -> Iterator[tuple[Session, Heard]]:
     @function(asset="a", name="Result")
     def result(which: str) -> Any:
         """Return a result."""
-        found = RESULTS[which]
-        if isinstance(found, Exception):
-            raise found
-        return ibis.memtable(found) if isinstance(found, pa.Table) else found
+        value = RESULTS[which]
+        if isinstance(value, Exception):
+            raise value
+        return ibis.memtable(value) if isinstance(value, pa.Table) else value
 
     engine = DuckDBEngine(companies.reference(), demo.cards)
     wire = serving(Registry([*demo.published("a", "a"), result], author="t"), engine)
@@ -91,11 +93,11 @@ def outcome(function: RemoteFunction, args: dict[str, Any]) -> Any:
             frame = function(**args)
         except jf.FuncsError as error:
             return type(error), str(error)
-    about = {name: each for name, each in frame.attrs.items() if name != "funcs"}
+    about = {name: value for name, value in frame.attrs.items() if name != "funcs"}
     about |= {"funcs": {**frame.attrs["funcs"], "time": 0, "elapsed": 0, "bytes": 0}}
-    frame = frame.copy(deep=False)  # a held result may list the values of fields
+    frame = frame.copy(deep=False)  # a result in memory may list the values of fields
     frame.attrs = {}
-    return frame, about, [str(each.message) for each in warned]
+    return frame, about, [str(warning.message) for warning in warned]
 
 
 def assert_same(
@@ -108,40 +110,49 @@ def assert_same(
     """Run a function both ways: a schema, even an empty one, needs the values as JSON."""
     either = outcome(session[name], args)
     plain = outcome(session[name].with_options(schema={}), args)
-    found = heard.came.pop((name, EITHER))
+    media_type = heard.came.pop((name, EITHER))
     assert heard.came.pop((name, JSON)) == JSON
     if came is not None:
-        assert found == came
+        assert media_type == came
+    assert_same_outcome(media_type, either, plain)
+    return media_type
+
+
+def assert_same_outcome(media_type: str, either: Any, plain: Any) -> None:
     if not isinstance(plain[0], pd.DataFrame):
         assert either == plain
-        return found
-    one, other = either[0], plain[0]
-    lost = [] if found == JSON else [text for text in plain[2] if "infinite" in text]
-    if lost:  # only Arrow has infinity
-        assert np.isinf(one.select_dtypes("floating")).sum().sum() == int(
-            lost[0].split()[3].replace(",", "")
-        )
-        assert (one.replace([np.inf, -np.inf], np.nan).isna() == other.isna()).all(
-            axis=None
-        )
-        return found
+        return
+    frame = either[0]
+    expected = plain[0]
+    infinite = [text for text in plain[2] if "infinite" in text]
+    if infinite and media_type != JSON:  # only Arrow has infinity
+        numbers = frame.select_dtypes("floating")
+        count = infinite[0].split()[3].replace(",", "")
+        assert np.isinf(numbers).sum().sum() == int(count)
+        finite = frame.replace([np.inf, -np.inf], np.nan)
+        assert (finite.isna() == expected.isna()).all(axis=None)
+        return
     assert either[1:] == plain[1:]
-    if found == ARROW and not len(other):  # only Arrow has columns without rows
-        assert (len(one), other.shape) == (0, (0, 0))
-        assert [*one.columns]
-        return found
-    pd.testing.assert_frame_equal(one, other, check_exact=True)
-    assert [*one.dtypes] == [*other.dtypes]
-    assert type(one.columns) is type(other.columns)
-    assert type(one.index) is type(other.index)
-    for at in range(one.shape[1]):
-        ours, theirs = one.iloc[:, at], other.iloc[:, at]
-        assert [type(each) for each in ours] == [type(each) for each in theirs]
+    if media_type == ARROW and not len(expected):  # only Arrow has columns without rows
+        assert (len(frame), expected.shape) == (0, (0, 0))
+        assert [*frame.columns]
+        return
+    assert_same_frame(frame, expected)
+
+
+def assert_same_frame(frame: pd.DataFrame, expected: pd.DataFrame) -> None:
+    pd.testing.assert_frame_equal(frame, expected, check_exact=True)
+    assert [*frame.dtypes] == [*expected.dtypes]
+    assert type(frame.columns) is type(expected.columns)
+    assert type(frame.index) is type(expected.index)
+    for at in range(frame.shape[1]):
+        ours = frame.iloc[:, at]
+        theirs = expected.iloc[:, at]
+        assert [type(value) for value in ours] == [type(value) for value in theirs]
         assert type(ours.array) is type(theirs.array)
-        # It can be changed in place, as the other.
+        # It can be changed in place, like the other.
         if isinstance(theirs.array, pd.arrays.NumpyExtensionArray) and len(ours):
             assert ours.to_numpy().flags.writeable == theirs.to_numpy().flags.writeable
-    return found
 
 
 BUILT_IN: list[tuple[str, dict[str, Any], str]] = [
@@ -192,11 +203,10 @@ def test_every_built_in_function_is_compared(heard: tuple[Session, Heard]) -> No
     assert {name for name, _, _ in BUILT_IN} == set(heard[0].names) - {"Result"}
 
 
-NAN, INF = math.nan, math.inf
-DAY, NOON = (
-    dt.date(2024, 2, 29),
-    dt.datetime.fromisoformat("2024-02-29T12:30:01.000005"),
-)
+NAN = math.nan
+INF = math.inf
+DAY = dt.date(2024, 2, 29)
+NOON = dt.datetime.fromisoformat("2024-02-29T12:30:01.000005")
 ODD: dict[str, tuple[Any, str]] = {
     "integers": (pa.table({"a": [1, -(2**63), 2**63 - 1]}), ARROW),
     "integers and null": (
@@ -314,7 +324,9 @@ ODD: dict[str, tuple[Any, str]] = {
         ARROW,
     ),
     "many rows": (
-        pa.table({"a": range(25_000), "b": [f"x{each % 7}" for each in range(25_000)]}),
+        pa.table(
+            {"a": range(25_000), "b": [f"x{number % 7}" for number in range(25_000)]}
+        ),
         ARROW,
     ),
     "a frame": (pd.DataFrame({"a": [1, None], "b": ["x", None]}), JSON),
@@ -332,7 +344,7 @@ ODD: dict[str, tuple[Any, str]] = {
 def test_an_odd_result_gives_one_frame_either_way(
     heard: tuple[Session, Heard], which: str
 ) -> None:
-    """A result is the same frame or error either way; Arrow has only what it holds just as JSON does."""
+    """A result is the same frame or error either way; Arrow is used only for values that it holds exactly like JSON."""
     RESULTS[which], came = ODD[which]
     assert_same(*heard, "Result", {"which": which}, came or None)
 
@@ -351,7 +363,7 @@ KINDS = {
     pa.date32(): st.dates(),
     pa.timestamp("us"): st.datetimes(),
     pa.timestamp("ms"): st.datetimes().map(
-        lambda each: each.replace(microsecond=1000 * (each.microsecond // 1000))
+        lambda time: time.replace(microsecond=1000 * (time.microsecond // 1000))
     ),
     pa.timestamp("us", "UTC"): st.datetimes(NOON),
     pa.decimal128(10, 2): st.decimals(-1000, 1000, places=2),
@@ -380,7 +392,8 @@ def tables(draw: st.DrawFn) -> pa.Table:
         for kind in kinds
     ]
     return pa.table(
-        [pa.array(each, kind) for kind, each in zip(kinds, cells, strict=True)], names
+        [pa.array(values, kind) for kind, values in zip(kinds, cells, strict=True)],
+        names,
     )
 
 
@@ -395,7 +408,7 @@ def test_any_table_gives_one_frame_either_way(
 
 
 def test_an_empty_result_has_its_columns(funcs: Session) -> None:
-    """With their types, so that a notebook that uses them runs on."""
+    """With their types, so that notebooks that use them still run."""
     frame = funcs.get_report(report_id="RPT-101", report_time_after="2099-01-01")
     assert {name: dtype.kind for name, dtype in frame.dtypes.items()} == {
         "Date": "M",
@@ -411,11 +424,13 @@ def test_arrow_comes_from_a_session_with_any_transport(
     funcs: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Embedded and over HTTP, many rows come as Arrow, in less than half the bytes, and few rows as JSON."""
-    # While `heard` is open, it isn't.
+    # While `heard` is open, small tables are sent as Arrow too.
     monkeypatch.setattr(duckdb_engine, "_FEW_ROWS", FEW_ROWS)
-    daily, panels = funcs["Get Panel Daily"], funcs["Get Panels"]
+    daily = funcs["Get Panel Daily"]
+    panels = funcs["Get Panels"]
     args = {"PanelName": PANEL, "Symbol": SYMBOL}
-    arrow, plain = daily(**args), daily.with_options(schema={})(**args)
+    arrow = daily(**args)
+    plain = daily.with_options(schema={})(**args)
     pd.testing.assert_frame_equal(arrow, plain, check_exact=True)
     assert 2 * arrow.attrs["funcs"]["bytes"] < plain.attrs["funcs"]["bytes"]
     with pytest.raises(jf.ReplyTooLargeError, match="max_bytes = 1,000"):
@@ -426,7 +441,7 @@ def test_arrow_comes_from_a_session_with_any_transport(
 def test_text_is_asked_for_where_it_is_needed(
     heard: tuple[Session, Heard], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run whose reply is shown, and a kernel without pyarrow, ask for JSON."""
+    """JSON is requested for a run whose reply is shown, and by a kernel without pyarrow."""
     session, transport = heard
     job = session["Get KPIs"].start({"Symbol": SYMBOL}, keep_reply=True)
     assert len(job.result()) > 0
@@ -439,7 +454,7 @@ def test_text_is_asked_for_where_it_is_needed(
 
 
 def test_a_service_that_does_not_offer_arrow_is_not_asked_for_it() -> None:
-    """Without the header of our own service in the listing, runs ask for JSON, as ever."""
+    """Without the header of our own service in the listing, runs request JSON."""
     session, heard = connected(embedded().app, embedded().token, hidden="x-reply-types")
     session["Get Panels"]()
     assert heard.came["Get Panels", JSON] == JSON
@@ -484,7 +499,7 @@ NUMBERS = pa.table({"a": [0] * 10**6})
     ],
 )
 def test_a_broken_stream_is_an_error_and_fills_no_memory(broken: bytes) -> None:
-    """A stream that is cut, forged, compressed or of other types is an error of two lines, and takes no memory."""
+    """A stream that is cut, forged, compressed or has other types is an error of two lines, and takes no memory."""
     used = pa.total_allocated_bytes()
     with pytest.raises(
         jf.ProtocolError, match=r"^The reply is not a valid Arrow stream: .+\nTry again"

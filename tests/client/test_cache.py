@@ -1,4 +1,4 @@
-"""The cache: the same question is not asked twice, another one is, and what is wrong with the disk fails nothing."""
+"""The cache: the same call isn't sent twice, another one is, and no problem of the disk makes a run fail."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ LISTING: list[dict[str, Any]] = [
 
 
 class Counting:
-    """A service that answers with its argument, and counts the runs that it was asked for."""
+    """A service that returns its argument, and counts its runs."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -63,12 +63,12 @@ class Counting:
         if request.url.path.endswith("ListUserFunctions"):
             return httpx.Response(200, json=self.listing)
         self.runs += 1
-        asked = json.loads(request.content)
+        call = json.loads(request.content)
         return httpx.Response(
             200,
             json={
                 "error": None,
-                "body": json.dumps([{"of": asked["FunctionName"], **asked["Args"]}]),
+                "body": json.dumps([{"of": call["FunctionName"], **call["Args"]}]),
             },
         )
 
@@ -93,14 +93,15 @@ def connection(**changes: Any) -> Connection:
     )
 
 
-# The same question
+# The same call
 
 
 def test_the_same_call_is_not_sent_twice(answering: Callable[..., Session]) -> None:
     """With cache=True, a second call returns the first result, and says when that ran."""
     service = Counting()
     function = answering(service)["F"].with_options(cache=True)
-    first, second = function(a="1"), function(a="1")
+    first = function(a="1")
+    second = function(a="1")
     assert service.runs == 1
     assert second.equals(first)
     assert "cached" not in first.attrs["funcs"]
@@ -134,7 +135,7 @@ def test_another_session_of_the_same_user_takes_it_too(
 def test_without_the_option_a_call_is_sent_and_nothing_kept(
     answering: Callable[..., Session],
 ) -> None:
-    """A single call neither reads nor writes the cache unless it is told to."""
+    """A single call uses the cache only with cache=True."""
     service = Counting()
     session = answering(service)
     for options in ({}, {"cache": False}, {"cache": None}):
@@ -174,24 +175,25 @@ def test_a_function_that_is_listed_otherwise_is_run_anew(
 
 def test_a_run_that_fails_is_not_kept(answering: Callable[..., Session]) -> None:
     """Each call fails again; only results are cached."""
-    asked = []
+    runs = []
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
             return httpx.Response(200, json=LISTING)
-        asked.append(1)
+        runs.append(1)
         return httpx.Response(200, json={"error": "no such thing", "body": None})
 
     function = answering(answer)["F"].with_options(cache=True)
     for _ in range(2):
         with pytest.raises(jf.FunctionError):
             function(a="1")
-    assert len(asked) == 2
+    assert len(runs) == 2
 
 
 def test_every_part_of_the_question_is_in_the_key(tmp_path: Path) -> None:
-    """Another service, profile, user, token, function, argument or schema is another key; the order is none."""
-    cache, options = Cache(tmp_path), CallOptions()
+    """Another service, profile, user, token, function, argument or schema is another key; another order isn't."""
+    cache = Cache(tmp_path)
+    options = CallOptions()
     function = Function.read(LISTING[0])
 
     def key(
@@ -271,8 +273,8 @@ def test_no_file_of_the_cache_holds_the_token(
             return httpx.Response(200, json=LISTING)
         [value] = json.loads(request.content)["Args"].values()
         token = request.headers["Authorization"].removeprefix("Bearer ")
-        said = [{"a": value}] if value == "1" else [{"a": f"it was {token}"}]
-        return httpx.Response(200, json={"error": None, "body": json.dumps(said)})
+        rows = [{"a": value}] if value == "1" else [{"a": f"it was {token}"}]
+        return httpx.Response(200, json={"error": None, "body": json.dumps(rows)})
 
     session = answering(answer, CANARY)
     function = session["F"].with_options(cache=True)
@@ -309,7 +311,7 @@ def test_a_source_of_tokens_that_hangs_is_not_waited_for(
         ended.set()
 
 
-# What is wrong with the disk
+# Problems of the disk
 
 
 def test_a_cache_that_cannot_be_written_fails_nothing(
@@ -325,8 +327,8 @@ def test_a_cache_that_cannot_be_written_fails_nothing(
         UserWarning,
         match=r"^Results are not cached on disk: Not a directory \(.*results\)\.$",
     ) as caught:
-        found = [function(a="1")["a"][0] for _ in range(3)]
-    assert found == ["1"] * 3
+        values = [function(a="1")["a"][0] for _ in range(3)]
+    assert values == ["1"] * 3
     assert len(caught) == 1
     assert service.runs == 3
     assert "Not a directory" in repr(session.cache.status())
@@ -378,7 +380,7 @@ print([str(warning.message) for warning in caught])
         )
         == 1
     )
-    # What hashes tokens, which the last listing needs, too.
+    # Hashing of tokens, which the last listing needs too.
     assert [path.name for path in (tmp_path / "results").iterdir()] == ["salt"]
 
 
@@ -418,7 +420,7 @@ print([str(warning.message) for warning in caught])
 @pytest.mark.slow
 @POSIX
 def test_a_full_disk_leaves_what_was_kept(tmp_path: Path) -> None:
-    """FAULTS.md 117: a disk that is full keeps the old results, leaves no part of a new one, and is warned of once."""
+    """FAULTS.md 117: with a full disk the old results stay, no part of a new one is left, and there is one warning."""
     done = subprocess.run(
         [sys.executable, "-c", FILLS, str(tmp_path)],
         check=False,
@@ -441,7 +443,8 @@ def test_a_killed_kernel_loses_a_few_seconds_and_the_files_are_few_in_the_end(
     monkeypatch.setattr(
         "jupyter_funcs.frames.parquet.time", SimpleNamespace(monotonic=lambda: now)
     )
-    writer, other = Cache(tmp_path).writer(), Cache(tmp_path)
+    writer = Cache(tmp_path).writer()
+    other = Cache(tmp_path)
     for now in map(float, range(60)):
         writer.add(f"{now}", frame())
         assert other.status().runs > now - 5
@@ -458,10 +461,10 @@ def test_what_goes_while_it_is_read_is_run_again(
     session = answering(service)
     function = session["F"].with_options(cache=True)
     function(a="1")
-    found = session.cache.find
+    find = session.cache.find
 
-    def removes(*asked: Any) -> Any:
-        there = found(*asked)
+    def removes(*keys: Any) -> Any:
+        there = find(*keys)
         for path in session.cache.folder.glob("*.parquet"):
             path.unlink()
         return there
@@ -481,7 +484,7 @@ def test_the_clock_may_go_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert bool(cache.find(["it"], 60)) == there
 
 
-# Its bounds, and what a person sees of it
+# Its limits, and its display
 
 
 def test_the_cache_stays_within_its_bounds(
@@ -510,12 +513,12 @@ def test_the_status_says_what_there_is(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "<b>\u202e")
     assert "holds     nothing" in repr(cache.status())
     cache.put("it", frame())
-    said = repr(cache.status())
-    assert "1 result, " in said
-    assert " in 1 file" in said
-    assert "2.1 GB in total, 30 days each" in said
-    assert "0 s old" in said
-    assert "\u202e" not in said
+    status = repr(cache.status())
+    assert "1 result, " in status
+    assert " in 1 file" in status
+    assert "2.1 GB in total, 30 days each" in status
+    assert "0 s old" in status
+    assert "\u202e" not in status
     assert "<b>" not in cache.status()._repr_html_()
     cleared = cache.clear()
     assert repr(cleared).startswith("removed   1 result, ")
@@ -552,7 +555,7 @@ def test_the_folder_is_the_users_own_unless_it_is_named(
 def test_the_panel_says_what_came_from_the_cache(
     answering: Callable[..., Session],
 ) -> None:
-    """The summary says that a result is from the cache, whose reply was not kept, and only then."""
+    """The summary of a cached result says so, and there is no reply to show; other results have their reply."""
     panel = answering(Counting())["F"].with_options(cache=True).panel(a="1")
     page = Page(panel)
     for is_cached in (False, True):

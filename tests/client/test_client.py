@@ -1,4 +1,4 @@
-"""A session: names, callables, runs and jobs; the same in process and over HTTP."""
+"""A session: names, callables, runs and jobs, in process and over HTTP."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ def test_a_run_gives_a_frame_that_says_where_it_comes_from(funcs: Session) -> No
     assert frame["Date"].dtype.kind == "M"
     assert frame["Transaction Count"].dtype == "int64"
     assert frame["Spend"].dtype == "float64"
-    said = frame.attrs["funcs"]
-    assert said["function"] == "Get Panel Daily"
-    assert said["args"] == {**DAILY, "PoPGrowth": "Yes"}
-    assert said["service"] == funcs.service
-    assert said["synthetic"] is True
-    assert pd.Timestamp(said["time"]).tz is not None
+    about = frame.attrs["funcs"]
+    assert about["function"] == "Get Panel Daily"
+    assert about["args"] == {**DAILY, "PoPGrowth": "Yes"}
+    assert about["service"] == funcs.service
+    assert about["synthetic"] is True
+    assert pd.Timestamp(about["time"]).tz is not None
     assert json.loads(json.dumps(frame.attrs)) == frame.attrs
 
 
@@ -162,7 +162,7 @@ def test_arguments_go_by_name_or_as_a_form(funcs: Session) -> None:
     form = funcs.get_panel_daily.form(**DAILY)
     assert len(funcs.get_panel_daily(form)) == 1826
     assert repr(form) == f"<Form Get Panel Daily: {DAILY}>"
-    form["PoPLookback"] = 99  # isn't sent, so the error says that it is there
+    form["PoPLookback"] = 99  # isn't sent; the error lists it
     assert (
         repr(form)
         == f"<Form Get Panel Daily: {DAILY}; PoPLookback must be between 1 and 50, not 99.>"
@@ -304,10 +304,10 @@ def test_the_column_of_the_values_is_found(
         return httpx.Response(200, json=functions)
 
     function = answering(answer)["F"]
-    found, _ = background.wait(
+    listed, _ = background.wait(
         background.start(function.choices(function.fields[0], {})), 10
     )
-    assert [(choice.value, choice.label) for choice in found] == choices
+    assert [(choice.value, choice.label) for choice in listed] == choices
 
 
 def test_probing_a_session_sends_nothing(answering: Callable[..., Session]) -> None:
@@ -332,7 +332,8 @@ def test_probing_a_session_sends_nothing(answering: Callable[..., Session]) -> N
 def test_a_run_has_one_total_deadline() -> None:
     """A reply that never arrives is a DeadlineError in time, and the next run works."""
     inner = embedded()
-    hold, replied = threading.Event(), threading.Event()
+    hold = threading.Event()
+    replied = threading.Event()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["path"].endswith("runFunction") and not hold.is_set():
@@ -373,7 +374,7 @@ def test_cancel_ends_a_run(answering: Callable[..., Session]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"tiemout": 3}, "timeout"),
         ({"timeout": 0}, "positive"),
@@ -381,9 +382,9 @@ def test_cancel_ends_a_run(answering: Callable[..., Session]) -> None:
         ({"Symbol": "x"}, "no option 'Symbol'"),
     ],
 )
-def test_options_are_checked(options: dict[str, Any], said: str) -> None:
+def test_options_are_checked(options: dict[str, Any], message: str) -> None:
     """An unknown option or a value out of range is an ArgumentError."""
-    with pytest.raises(jf.ArgumentError, match=said):
+    with pytest.raises(jf.ArgumentError, match=message):
         jf.connect().get_panels.with_options(**options)
 
 
@@ -442,17 +443,17 @@ def test_a_source_of_tokens_that_fails_is_said(
     source: Callable[[], Any],
     error: type[jf.FuncsError],
 ) -> None:
-    """Whatever a source raises or returns is our own error without its text, and the source is asked once."""
-    asked = []
+    """Whatever a source raises or returns becomes our own error without its text, and the source is called once."""
+    calls = []
 
     def counted() -> Any:
-        asked.append(1)
+        calls.append(1)
         return source()
 
     session = answering(lambda _: httpx.Response(200, json=[]), token=counted)
     with pytest.raises(error) as caught:
         _ = session.names
-    assert len(asked) == 1
+    assert len(calls) == 1
     assert "SECRET" not in "".join(traceback.format_exception(caught.value))
 
 
@@ -513,10 +514,10 @@ def test_a_function_outlives_a_refresh(answering: Callable[..., Session]) -> Non
     """A function that was bound before a refresh takes options and runs afterwards; `in` takes any of its names."""
     session = answering(lambda _: httpx.Response(200, json=[{"name": "Get A"}]))
     function = session["Get A"]
-    each = iter(session)
+    functions = iter(session)
     session.refresh()
     assert function.with_options(timeout=3).slug == "get_a"
-    assert [one.name for one in each] == ["Get A"]
+    assert [listed.name for listed in functions] == ["Get A"]
     assert "Get A" in session
     assert "get_a" in session
     assert "B" not in session
@@ -540,7 +541,7 @@ def test_a_run_keeps_its_session_alive(service_url: str) -> None:
 
 
 def test_refresh_lists_again(answering: Callable[..., Session]) -> None:
-    """A function that came later is there after refresh, and not before."""
+    """A function that was added later is listed only after a refresh."""
     listing = [{"name": "One"}]
     session = answering(lambda _: httpx.Response(200, json=listing))
     assert session.names == ["One"]
@@ -553,7 +554,7 @@ PARAMS = [{"name": "a"}, {"name": "b", "description": "[Optional] text"}]
 
 
 @pytest.mark.parametrize(
-    ("status", "now", "error", "said"),
+    ("status", "now", "error", "message"),
     [
         (
             422,
@@ -590,9 +591,9 @@ def test_a_function_that_the_service_has_changed_is_said(
     status: int,
     now: Any,
     error: type[jf.FuncsError],
-    said: str,
+    message: str,
 ) -> None:
-    """A refused run lists once more: what is new is told, the session has it, and no run is sent (FAULTS 81)."""
+    """A refused run lists again: the error names the changes, the session has them, and no run is sent (FAULTS 81)."""
     monkeypatch.setattr("jupyter_funcs.client.client._LISTED_JUST_NOW", 0.0)
     listing: list[Any] = [{"name": "F", "params": PARAMS}, {"name": "G"}]
     seen: list[str] = []
@@ -606,12 +607,12 @@ def test_a_function_that_the_service_has_changed_is_said(
     session = answering(answer)
     function = session["F"]
     listing[0:1] = [{"name": "F", "params": now}] if now else []
-    with pytest.raises(error, match=re.escape(said)) as caught:
+    with pytest.raises(error, match=re.escape(message)) as caught:
         function(a="1", b="2")
     assert type(caught.value) is error
     assert len(caught.value.lines) <= 3
     assert seen == ["ListUserFunctions", "runFunction", "ListUserFunctions"]
-    assert [param.name for one in session for param in one.params] == [
+    assert [param.name for listed in session for param in listed.params] == [
         param["name"] for param in now or []
     ]
 
@@ -619,7 +620,7 @@ def test_a_function_that_the_service_has_changed_is_said(
 def test_a_refused_value_lists_nothing_when_the_listing_is_new(
     answering: Callable[..., Session],
 ) -> None:
-    """Most refusals are about a value: not each of them costs a listing."""
+    """Most refusals are about a value: not every one causes a listing."""
     listings = []
 
     def answer(request: httpx.Request) -> httpx.Response:

@@ -1,4 +1,4 @@
-"""What `jf.connect` lists in the background: once, silently, at no cost, and only where nobody is asked."""
+"""`jf.connect` lists the functions in the background: once, silently, and only if no user has to be asked."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_it_starts_only_if_nobody_is_asked_and_no_code_runs(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Not for commands, keyrings, logins, functions that return a token, modules to import; nor with a transport."""
+    """Not for commands, keyrings, logins, functions that return a token, or modules to import; nor with a transport."""
     (tmp_path / "token").touch(0o600)
     (tmp_path / "token").write_text(CANARY)
     (tmp_path / "profiles.toml").write_text(
@@ -168,7 +168,7 @@ def test_a_failure_costs_nothing_and_is_shown_at_the_first_use(server: Faulty) -
 
 
 def test_nothing_is_sent_while_requests_are_paused(server: Faulty) -> None:
-    """Neither during the pause nor as the probe after it."""
+    """Neither during the pause nor as the request that ends it."""
     first = jf.connect(server.url, token=lambda: CANARY)
     breaker = first.remote.transport._health.breaker
     for _ in range(5):
@@ -178,14 +178,15 @@ def test_nothing_is_sent_while_requests_are_paused(server: Faulty) -> None:
     wait_until(session._early.done)  # type: ignore[union-attr]
     assert not server.requests
     assert breaker.is_open
-    assert session.names == ["F"]  # this is the probe
+    assert session.names == ["F"]  # the request that ends the pause
     assert not breaker.is_open
     session.close()
 
 
 def test_the_first_use_joins_it(server: Faulty) -> None:
     """Also from several threads; an interrupt of the wait leaves it alone."""
-    listing, go = reply(LISTING), threading.Event()
+    listing = reply(LISTING)
+    go = threading.Event()
 
     class Late(Connection):
         def send(self, data: bytes) -> None:
@@ -199,9 +200,9 @@ def test_the_first_use_joins_it(server: Faulty) -> None:
         pytest.raises(KeyboardInterrupt),
     ):
         _ = session.names
-    found: list[list[str]] = []
+    names: list[list[str]] = []
     threads = [
-        threading.Thread(target=lambda: found.append(session.names)) for _ in range(3)
+        threading.Thread(target=lambda: names.append(session.names)) for _ in range(3)
     ]
     for thread in threads:
         thread.start()
@@ -209,7 +210,7 @@ def test_the_first_use_joins_it(server: Faulty) -> None:
     assert session.names == ["F"]
     for thread in threads:
         thread.join()
-    assert found == [["F"]] * 3
+    assert names == [["F"]] * 3
     assert len(server.requests) == 1
     session.close()
 
@@ -218,7 +219,7 @@ def test_the_first_use_joins_it(server: Faulty) -> None:
 def test_a_service_that_hangs_takes_no_longer_than_before(
     server: Faulty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the first use waits for it, 19.7 s by the test's clock, is taken off its own limit of 20 s."""
+    """The wait of the first use, 19.7 s by the test's clock, is subtracted from its own limit of 20 s."""
     monkeypatch.setattr(remote, "LIST_SECONDS", 0.3)
     monkeypatch.setattr(client, "_MIN_LEFT", 0.1)
     times = itertools.count(0, 19.7)
@@ -243,7 +244,7 @@ def test_a_service_that_hangs_takes_no_longer_than_before(
 
 
 def test_closing_or_dropping_the_session_ends_it(server: Faulty) -> None:
-    """Its connection is closed at once, and nothing is said about a task."""
+    """Its connection is closed at once, without a message about a pending task."""
     for end in ("close", "drop"):
         watched = Watched(Connection.hold)
         server.tell(watched)
@@ -293,7 +294,7 @@ sys.exit(10 * code + len(session.names))
 def test_another_process_neither_waits_for_it_nor_hears_of_it(
     server: Faulty, then: str, code: int
 ) -> None:
-    """A script that ends meanwhile ends silently, before its listing does; a forked child lists for itself."""
+    """A script that ends meanwhile ends silently, without waiting for it; a forked child lists for itself."""
     server.tell(slowly(3 if code else 600))
     server.otherwise = healthy
     program = [
@@ -308,12 +309,12 @@ def test_another_process_neither_waits_for_it_nor_hears_of_it(
     ) as process:
         if then:
             wait_until(lambda: server.connections == 1)
-        said = process.communicate("\n", timeout=120)
-    assert (process.returncode, *said) == (code, "", "")
+        output = process.communicate("\n", timeout=120)
+    assert (process.returncode, *output) == (code, "", "")
 
 
 def test_its_warnings_are_shown_at_the_first_use(server: Faulty) -> None:
-    """Once, at the user's line; at Tab and in the background nothing is shown."""
+    """Once, for the user's line; nothing is shown for Tab and in the background."""
     body = json.dumps([{"name": "F", "params": [{"name": "a", "type": 77}]}]).encode()
     server.tell(reply(body))
     with warnings.catch_warnings():
@@ -328,7 +329,7 @@ def test_its_warnings_are_shown_at_the_first_use(server: Faulty) -> None:
 
 
 def test_python_functions_are_listed_too() -> None:
-    """Those that were passed as objects, whose modules are imported already."""
+    """Only for functions that were passed as objects, whose modules are already imported."""
 
     def daily_total(symbol: str) -> str:
         return symbol
@@ -340,7 +341,7 @@ def test_python_functions_are_listed_too() -> None:
 
 
 def test_the_listing_is_that_of_the_service(server: Faulty) -> None:
-    """A reply that isn't a listing is forgotten, and its error comes with the first use."""
+    """A reply that isn't a listing is dropped, and the first use raises its error."""
     # As a service, twice as an MCP server, and as a document.
     server.tell(*[reply(b"<html>", Content_Type="text/html")] * 4, reply(LISTING))
     session: Session = jf.connect(server.url, token=CANARY)

@@ -1,4 +1,4 @@
-"""A listed function as a Python callable: what its signature, its words and its schema say, and who can see them."""
+"""A listed function as a Python callable: its signature, help and schema, and the tools that show them."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jupyter_funcs.api import Session
+    from jupyter_funcs.catalog.fields import Field
 
 DAILY = {
     "PanelName": "[Required] Use function 'Get Panels' to get list of available panels",
@@ -50,7 +51,7 @@ DAILY = {
     "class": "[Optional] Default: 'it's'",
     "a b": "[Optional]",
 }
-# What the catalog declares of them.
+# The descriptions in the catalog.
 SCHEMAS = {
     "Brand": {"type": "array", "items": {"type": "string"}},
     "Dimensions": {"type": "array", "items": {"enum": ["Age Group", "Region"]}},
@@ -102,7 +103,7 @@ def sent() -> list[str]:
 
 @pytest.fixture(scope="module")
 def catalog(sent: list[str]) -> Iterator[Session]:
-    """A session with the functions of `NAMES`, each with the parameters of `DAILY`; it was listed."""
+    """A session that has listed the functions of `NAMES`, each with the parameters of `DAILY`."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         sent.append(request.url.path)
@@ -119,11 +120,11 @@ def catalog(sent: list[str]) -> Iterator[Session]:
 
 
 def test_the_signature_says_names_types_options_and_defaults(catalog: Session) -> None:
-    """Options are literals, also those of a list and of yes and no; dates are dates; the default is the service's."""
+    """Options are literals, also in lists and for yes and no; dates are dates; the default is the service's."""
     signature = inspect.signature(catalog.get_panel_daily)
     seen = {
-        name: (each.annotation, each.default)
-        for name, each in signature.parameters.items()
+        name: (parameter.annotation, parameter.default)
+        for name, parameter in signature.parameters.items()
     }
     assert seen == {
         "PanelName": (str, inspect.Parameter.empty),
@@ -144,8 +145,8 @@ def test_the_signature_says_names_types_options_and_defaults(catalog: Session) -
     }
     assert signature.return_annotation == "pandas.DataFrame"
     assert all(
-        each.kind is inspect.Parameter.KEYWORD_ONLY
-        for each in signature.parameters.values()
+        parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        for parameter in signature.parameters.values()
     )
 
 
@@ -187,16 +188,17 @@ def test_jedi_knows_the_signature_and_the_words(
     before = len(sent)
     scope = {"funcs": catalog, "fn": catalog["Get Panel Daily"]}
     (signature,) = jedi.Interpreter(code, [scope]).get_signatures()
-    shown = {each.name: each.to_string() for each in signature.params}
+    shown = {param.name: param.to_string() for param in signature.params}
     assert list(shown) == [field.identifier for field in scope["fn"].fields]
     assert "Literal['Yes', 'No'] | bool" in shown["PoPGrowth"]
     assert "='No'" in shown["PoPGrowth"]
     assert TYPES["PoPGrowth"] in signature.docstring(raw=True)
     assert "PanelName=" in {
-        each.name for each in jedi.Interpreter("fn(Pan", [scope]).complete()
+        completion.name for completion in jedi.Interpreter("fn(Pan", [scope]).complete()
     }
     assert "get_panel_daily" in {
-        each.name for each in jedi.Interpreter("funcs.get_p", [scope]).complete()
+        completion.name
+        for completion in jedi.Interpreter("funcs.get_p", [scope]).complete()
     }
     assert len(sent) == before
 
@@ -215,8 +217,9 @@ SENT = {"sent": "len(sent)"}
 
 
 def test_an_option_given_to_a_call_is_named(catalog: Session, sent: list[str]) -> None:
-    """In a call, form or panel, the error says where the option goes; a parameter with that name is still one."""
-    function, before = catalog.get_panel_daily, len(sent)
+    """In a call, form or panel, the error says where the option goes; parameters with that name still work."""
+    function = catalog.get_panel_daily
+    before = len(sent)
     for takes in (
         function,
         function.submit,
@@ -257,15 +260,15 @@ def test_shift_tab_and_a_question_mark_show_it_in_a_live_kernel() -> None:
             KERNEL.format(content=listing(NAMES, DAILY)), timeout=60
         )
         assert done["content"]["status"] == "ok"
-        # Before the functions are listed there is nothing to show, and typing alone does not list them.
+        # Before the functions are listed there is nothing to show, and typing doesn't list them.
         code = "funcs.get_panel_daily"
         assert not client.inspect(code, len(code), 0, reply=True, timeout=60)[
             "content"
         ]["found"]
-        asked = client.execute_interactive(
+        reply = client.execute_interactive(
             'fn = funcs["Get Panel Daily"]', user_expressions=SENT, timeout=60
         )
-        assert asked["content"]["user_expressions"]["sent"]["data"]["text/plain"] == "1"
+        assert reply["content"]["user_expressions"]["sent"]["data"]["text/plain"] == "1"
         for code, detail in [
             ("fn", 0),
             ("funcs.get_panel_daily", 0),
@@ -279,10 +282,10 @@ def test_shift_tab_and_a_question_mark_show_it_in_a_live_kernel() -> None:
             text = re.sub(r"\x1b\[[0-9;]*m", "", shown["data"]["text/plain"])
             assert "PanelName: str" in text
             assert "Literal['Yes', 'No']" in text
-            # ?? shows the source in place of the words.
+            # ?? shows the source instead of the docstring.
             assert detail or TYPES["PoPGrowth"].strip() in text
-        asked = client.execute_interactive("", user_expressions=SENT, timeout=60)
-        assert asked["content"]["user_expressions"]["sent"]["data"]["text/plain"] == "1"
+        reply = client.execute_interactive("", user_expressions=SENT, timeout=60)
+        assert reply["content"]["user_expressions"]["sent"]["data"]["text/plain"] == "1"
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
@@ -313,12 +316,12 @@ def test_every_name_has_a_safe_slug_and_stays_reachable_by_its_own(
         assert not keyword.iskeyword(slug)
         assert catalog[name].name == name
         assert slug == "find" or getattr(catalog, slug) is catalog[name]
-    # The session's own come first; the function is there by its name.
+    # The session's own attributes come first; the function is found by its name.
     assert catalog.find is not catalog["find"]
 
 
 def test_a_slug_is_the_same_each_time(catalog: Session) -> None:
-    """Listing again, or listing more functions after them, changes no slug."""
+    """Listing again, or with more functions after them, changes no slug."""
     more = jf.connect(
         "https://service.example",
         token="a-token",
@@ -333,12 +336,12 @@ def test_a_slug_is_the_same_each_time(catalog: Session) -> None:
     ]
 
 
-@pytest.mark.parametrize("given", [{"class_": "x"}, {"class": "x"}, {"CLASS": "x"}])
+@pytest.mark.parametrize("argument", [{"class_": "x"}, {"class": "x"}, {"CLASS": "x"}])
 def test_a_parameter_goes_by_its_python_name_or_its_own(
-    catalog: Session, given: dict[str, str]
+    catalog: Session, argument: dict[str, str]
 ) -> None:
     """A name that Python cannot write as a keyword argument gets another; the wire name is sent."""
-    sent = catalog.get_panel_daily.request(PanelName="p", Symbol="s", **given)
+    sent = catalog.get_panel_daily.request(PanelName="p", Symbol="s", **argument)
     assert sent["Args"] == {"PanelName": "p", "Symbol": "s", "class": "x"}
 
 
@@ -376,7 +379,7 @@ def test_words_of_a_catalog_are_inert() -> None:
     assert doc.count("\nReturns\n") == 1
 
 
-# One field feeds everything
+# Form, schema, signature, stub and magic come from one field
 
 
 WORDINGS = [
@@ -412,9 +415,24 @@ def options_of(annotation: Any) -> tuple[Any, ...]:
         return typing.get_args(annotation)
     return tuple(
         dict.fromkeys(
-            one for inner in typing.get_args(annotation) for one in options_of(inner)
+            option
+            for inner in typing.get_args(annotation)
+            for option in options_of(inner)
         )
     )
+
+
+def assert_same_options(
+    field: Field, own: dict[str, Any], annotation: Any, in_stub: Any, listed: str
+) -> None:
+    """Check that schema, signature, form, table and stub have the same options."""
+    valid = own.get("items", own).get("examples", [])
+    assert list(options_of(annotation)) == valid
+    assert [str(option) for option in valid] == list(allowed(field))
+    if valid:
+        assert listed == ", ".join(map(str, valid))
+    source = ast.parse(stubs.source(annotation), mode="eval")
+    assert ast.unparse(in_stub) == ast.unparse(source)
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -429,20 +447,21 @@ def test_form_schema_signature_stub_and_magic_agree(
     )
     listed = Function(name="F", params=tuple(params))
     function = RemoteFunction(catalog, listed, "f")
-    form, schema = jf.Form(function), function.json_schema()
+    form = jf.Form(function)
+    schema = function.json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     signature = inspect.signature(function)
     tree = ast.parse(stubs._class(function))
     (stub,) = [
-        each
-        for each in ast.walk(tree)
-        if isinstance(each, ast.FunctionDef) and each.name == "__call__"
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name == "__call__"
     ][:1]
     table = function.describe().set_index("name")
     assert (
         list(schema["properties"]) == list(form) == list(table.index) == list(described)
     )
-    assert [each.arg for each in stub.args.kwonlyargs] == list(signature.parameters)
+    assert [arg.arg for arg in stub.args.kwonlyargs] == list(signature.parameters)
 
     in_form = {name for name in form.errors if name}
     assert set(schema["required"]) == in_form
@@ -450,22 +469,15 @@ def test_form_schema_signature_stub_and_magic_agree(
     for field, in_stub, default in zip(
         function.fields, stub.args.kwonlyargs, stub.args.kw_defaults, strict=True
     ):
-        own, parameter = (
-            schema["properties"][field.name],
-            signature.parameters[field.identifier],
-        )
+        own = schema["properties"][field.name]
+        parameter = signature.parameters[field.identifier]
         assert (default is None) is (field.name in in_form)
         assert (parameter.default is inspect.Parameter.empty) is (field.name in in_form)
-        # Options: those that the form takes; the stub's text is that of the signature's annotation.
-        valid = own.get("items", own).get("examples", [])
-        assert list(options_of(parameter.annotation)) == valid
-        assert [str(option) for option in valid] == list(allowed(field))
-        if valid:
-            assert table.loc[field.name, "options"] == ", ".join(map(str, valid))
-        assert ast.unparse(in_stub.annotation) == ast.unparse(
-            ast.parse(stubs.source(parameter.annotation), mode="eval")
+        options = table.loc[field.name, "options"]
+        assert_same_options(
+            field, own, parameter.annotation, in_stub.annotation, options
         )
-        # Default: the one that the form would send if it was given.
+        # Default: the one that the form would send if it was set.
         promised = default_of(field)
         assert own.get("default") == promised
         if promised is not None:
@@ -476,7 +488,7 @@ def test_form_schema_signature_stub_and_magic_agree(
                 first = promised[0] if isinstance(promised, list) else promised
                 assert parameter.default == first
                 assert ast.literal_eval(default or ast.Constant(None)) == first
-    # The magic's cell body, written from the schema's defaults, is what the form takes for them.
+    # The magic's cell body, written from the schema's defaults, sets the same values in a form.
     defaults = {
         name: own["default"]
         for name, own in schema["properties"].items()
@@ -484,7 +496,8 @@ def test_form_schema_signature_stub_and_magic_agree(
     }
     read = read_body(json.dumps(defaults), {}) if defaults else {}
     assert jf.Form(function).fields == function.fields
-    by_magic, by_code = jf.Form(function), jf.Form(function)
+    by_magic = jf.Form(function)
+    by_code = jf.Form(function)
     by_magic.update(read)
     by_code.update(defaults)
     assert by_magic.args == by_code.args

@@ -1,4 +1,4 @@
-"""No cached or resumed result is another source's: whatever decides an answer is in its key. FAULTS 144."""
+"""No cached or resumed result comes from another source: its key includes everything that decides it. FAULTS 144."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def jwt(**claims: Any) -> str:
 
 
 class Service:
-    """A service whose answers say which token asked, and how many runs came before."""
+    """A service that returns the request's token and the number of earlier runs."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -78,7 +78,7 @@ class Service:
                 200, json=[{"name": "F", "id": 1, "params": [{"name": "a", "type": 0}]}]
             )
         self.runs += 1
-        # A result that holds the token is not stored.
+        # A result that contains the token isn't stored.
         token = request.headers["Authorization"].encode()
         rows = [{"token": hashlib.sha256(token).hexdigest(), "run": self.runs}]
         return httpx.Response(200, json={"error": None, "body": json.dumps(rows)})
@@ -91,7 +91,7 @@ class Service:
 def test_tokens_that_differ_in_a_lasting_claim_share_no_result(
     answering: Callable[..., Session], claim: str, way: str
 ) -> None:
-    """The same subject of another issuer, tenant, audience or scope has other rows; a new login has the same."""
+    """The same subject with another issuer, tenant, audience or scope has other rows; a new login has the same."""
     service = Service()
     logins = [
         {
@@ -118,7 +118,7 @@ def test_tokens_that_differ_in_a_lasting_claim_share_no_result(
         },
         {**ANN, claim: "another"},
     ]
-    found = []
+    tokens = []
     for claims in logins:
         function = answering(service, jwt(**claims))["F"]
         frame = (
@@ -126,8 +126,8 @@ def test_tokens_that_differ_in_a_lasting_claim_share_no_result(
             if way == "call"
             else function.sweep(a=["1"])
         )
-        found.append(frame["token"][0])
-    assert found[0] == found[1] != found[2]
+        tokens.append(frame["token"][0])
+    assert tokens[0] == tokens[1] != tokens[2]
     assert service.runs == 2
 
 
@@ -138,7 +138,7 @@ def test_tokens_that_differ_in_a_lasting_claim_share_no_result(
 def test_a_token_whose_claims_name_nobody_counts_as_a_whole(
     answering: Callable[..., Session], claims: dict[str, Any]
 ) -> None:
-    """Two of them may be two accounts, whatever their claims have in common."""
+    """Two of them may belong to two accounts, whatever claims they share."""
     service = Service()
     for number in range(2):
         answering(service, jwt(**{**claims, "jti": str(number)}))["F"].with_options(
@@ -150,7 +150,7 @@ def test_a_token_whose_claims_name_nobody_counts_as_a_whole(
 def test_a_sweep_in_memory_is_not_continued_by_another_account(
     answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without the cache an interrupted sweep stays in memory, for the account that ran it."""
+    """Without the cache an interrupted sweep stays in memory, only for the account that ran it."""
     service = Service()
     monkeypatch.setenv("WHO", "token-of-ann-1")
     session = answering(service, lambda: os.environ["WHO"])
@@ -177,7 +177,7 @@ def test_a_sweep_in_memory_is_not_continued_by_another_account(
 def test_a_folder_holds_the_results_of_one_source_and_account(
     answering: Callable[..., Session], tmp_path: Path
 ) -> None:
-    """Whatever reads its files would else mix two accounts; a new login of the same one resumes."""
+    """Otherwise readers of its files would mix two accounts; a new login of the same account resumes."""
     service = Service()
 
     def sweep(**claims: Any) -> Any:
@@ -214,14 +214,15 @@ def test_a_folder_holds_the_results_of_one_source_and_account(
 def test_each_part_of_a_connection_makes_another_key(
     tmp_path: Path, change: dict[str, Any]
 ) -> None:
-    """And no key shows a secret that a command, an address or a token holds: another salt makes another key."""
+    """No key reveals a secret in a command, an address or a token: another salt makes another key."""
     about = {
         "name": "tools",
         "base_url": "https://service.example",
         "token": lambda: Secret("x"),
         **change,
     }
-    cache, secret = Cache(tmp_path), Secret(CANARY)
+    cache = Cache(tmp_path)
+    secret = Secret(CANARY)
     plain = cache.identity(
         Connection("tools", "https://service.example", lambda: Secret("x")), secret
     )  # type: ignore[arg-type]
@@ -232,7 +233,7 @@ def test_each_part_of_a_connection_makes_another_key(
 
 
 def test_addresses_that_are_the_same_to_a_server_have_one_key(tmp_path: Path) -> None:
-    """A final slash asks for nothing else; a query does."""
+    """A final slash is the same service; another query isn't."""
     cache = Cache(tmp_path)
     keys = [
         cache.identity(resolve(url, token="a-token"), Secret("a-token"))  # type: ignore[arg-type]
@@ -273,7 +274,7 @@ def tools(
         session.close()
 
 
-def asked(session: Session, way: str) -> str:
+def answer(session: Session, way: str) -> str:
     function = session.rows.with_options(progress=False)
     frame = (
         function.with_options(**CACHED)(n=1) if way == "call" else function.sweep(n=[1])
@@ -286,39 +287,39 @@ def asked(session: Session, way: str) -> str:
 def test_a_profile_whose_command_changes_answers_for_the_new_one(
     tools: Callable[..., Session], way: str
 ) -> None:
-    """The same name, the same tool, the same arguments; and the old rows again for the old command."""
-    first = asked(tools("--db", "one.db"), way)
+    """With the same name, tool and arguments; the old command has its old rows again."""
+    first = answer(tools("--db", "one.db"), way)
     assert first.startswith("--db one.db")
-    assert asked(tools("--db", "two.db"), way).startswith("--db two.db")
-    assert asked(tools("--db", "one.db"), way) == first
+    assert answer(tools("--db", "two.db"), way).startswith("--db two.db")
+    assert answer(tools("--db", "one.db"), way) == first
 
 
 @pytest.mark.slow
 def test_a_command_in_another_folder_or_environment_is_another_source(
     tools: Callable[..., Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`--db data.db` is a file of the folder; a server that runs keeps its own; a terminal's size decides nothing."""
-    found = [asked(tools("data.db"), "call")]
+    """`--db data.db` is a file of the folder; a running server keeps its own; a terminal's size doesn't matter."""
+    answers = [answer(tools("data.db"), "call")]
     monkeypatch.setenv("COLUMNS", "77")
-    assert asked(tools("data.db"), "call") == found[0]
+    assert answer(tools("data.db"), "call") == answers[0]
     monkeypatch.setenv("XDG_DATA_HOME", "two")
     running = tools("data.db")
-    found.append(asked(running, "call"))
+    answers.append(answer(running, "call"))
     monkeypatch.setenv("XDG_DATA_HOME", "three")
-    assert asked(running, "call") == found[1]
+    assert answer(running, "call") == answers[1]
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
-    found.append(asked(tools("data.db"), "call"))
-    assert len(set(found)) == 3
-    assert "two" in found[1]
-    assert f"{tmp_path / 'other'} three" in found[2]
+    answers.append(answer(tools("data.db"), "call"))
+    assert len(set(answers)) == 3
+    assert "two" in answers[1]
+    assert f"{tmp_path / 'other'} three" in answers[2]
 
 
 @pytest.mark.slow
 def test_a_worker_with_another_command_runs_nothing(
     tools: Callable[..., Session], tmp_path: Path
 ) -> None:
-    """A profile that was changed since the session connected is another source for an executor's processes."""
+    """A profile that changed after the session connected is another source for an executor's processes."""
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
@@ -338,7 +339,7 @@ def test_a_worker_with_another_command_runs_nothing(
 
 
 def made(text: str, **names: Any) -> Callable[..., Any]:
-    """Return the function `f` of a text, as a cell of a notebook makes it."""
+    """Return the function `f` that a text defines, as a cell of a notebook does."""
     space = {"__name__": "__main__", **names}
     exec(textwrap.dedent(text), space)
     return space["f"]  # type: ignore[no-any-return]
@@ -355,7 +356,7 @@ class Database:
 
 
 class Opaque:
-    """An object that nothing tells from another one but its place in memory."""
+    """An object that differs from others only in its place in memory."""
 
     __slots__ = ("name",)
     __module__ = "httpx"
@@ -368,7 +369,7 @@ class Opaque:
 
 
 class Fitted:
-    """An object of a package that says less of itself than a copy holds."""
+    """An object of a package whose repr shows less than its state."""
 
     __module__ = "httpx"
 
@@ -542,22 +543,24 @@ PAIRS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 @pytest.mark.parametrize("way", ["call", "sweep"])
 def test_functions_that_answer_otherwise_share_no_result(name: str, way: str) -> None:
     """Whatever makes the difference: code, defaults, what they refer to, or what they are bound to."""
-    found = []
+    results = []
     for function in [*PAIRS[name], *PAIRS[name]]:
         session = jf.connect([function])
         bound = session[session.names[0]].with_options(progress=False)
         frame = (
             bound.with_options(**CACHED)(n=3) if way == "call" else bound.sweep(n=[3])
         )
-        found.append((frame.iloc[0, -1], frame.attrs["funcs"].get("cached")))
-    assert found[0][0] != found[1][0]
-    assert [found[2][0], found[3][0]] == [found[0][0], found[1][0]]
-    assert all(cached for _, cached in found[2:])
+        results.append((frame.iloc[0, -1], frame.attrs["funcs"].get("cached")))
+    assert results[0][0] != results[1][0]
+    assert [results[2][0], results[3][0]] == [results[0][0], results[1][0]]
+    assert all(cached for _, cached in results[2:])
 
 
 def test_what_a_function_counts_or_collects_is_no_part_of_it() -> None:
-    """Otherwise no result would be used again, since each run changes the key of the next one."""
-    database, collected, runs = Database("1"), [], 0
+    """Otherwise no result would be reused, since each run would change the key of the next one."""
+    database = Database("1")
+    collected = []
+    runs = 0
 
     def counting(n: int = 1) -> int:
         nonlocal runs
@@ -587,7 +590,7 @@ def test_a_list_that_a_notebook_changes_is_another_one() -> None:
 
 
 def test_nothing_is_taken_for_the_same_if_it_cannot_be_read() -> None:
-    """A list that holds itself hides what follows it."""
+    """A list that contains itself doesn't hide what follows it."""
     endless: list[Any] = []
     endless.append(endless)
     space: dict[str, Any] = {"__name__": "__main__", "A": endless, "B": "1"}
@@ -670,7 +673,7 @@ NAME = "1"
 
 @pytest.mark.slow
 def test_a_module_that_is_edited_runs_again_in_the_next_kernel(tmp_path: Path) -> None:
-    """Itself or what it imports; unchanged, its results are used again."""
+    """The module or one that it imports; unchanged, its results are reused."""
     for name, text in MODULES.items():
         (tmp_path / name).write_text(text)
     told = [run_in_a_kernel(tmp_path)]
@@ -694,7 +697,7 @@ def test_a_module_that_is_edited_runs_again_in_the_next_kernel(tmp_path: Path) -
 def test_an_object_that_a_notebook_replaces_in_a_module_is_another_one(
     folder: Path,
 ) -> None:
-    """A connection, a list or a setting of the module, from one call to the next."""
+    """A connection, a list or a setting of the module, between two calls."""
     (folder / "settings_of_keys.py").write_text(
         "import sqlite3\nLIMIT = ['1']\nconnection = sqlite3.connect(':memory:', check_same_thread=False)\n"
         "def rows(n: int = 1):\n    return str([LIMIT, id(connection)])\n"
@@ -736,7 +739,7 @@ def test_a_module_that_is_loaded_again_in_this_kernel_runs_again(folder: Path) -
 
 
 def test_a_function_whose_code_is_replaced_runs_again(folder: Path) -> None:
-    """As %autoreload does it, in place: the same session notices."""
+    """As with %autoreload, in place: the same session notices."""
     (folder / "autoreloaded_of_keys.py").write_text(
         "def rows(n: int = 1):\n    return 'old'\n"
     )
@@ -753,8 +756,8 @@ def test_a_function_whose_code_is_replaced_runs_again(folder: Path) -> None:
 def test_no_key_can_be_tried_out_without_the_salt(
     tools: Callable[..., Session],
 ) -> None:
-    """The words of a command may hold a key: the files of the cache show neither it nor a hash that it alone makes."""
-    asked(tools("one.db", "--api-key", CANARY), "call")
+    """A command may contain a key: the files of the cache have neither the key nor its unsalted hash."""
+    answer(tools("one.db", "--api-key", CANARY), "call")
     stored = b"".join(
         path.read_bytes()
         for path in own_path("results").rglob("*")

@@ -33,7 +33,7 @@ async def after(seconds: float) -> pd.DataFrame:
 
 def test_an_interrupt_cancels_the_run() -> None:
     """Ctrl-C while waiting raises KeyboardInterrupt at once, and the run is cancelled (FAULTS 96)."""
-    # A background shell starts it ignored.
+    # In a background shell, it is ignored at first.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     job = Job("F", {}, after(3600))
 
@@ -48,8 +48,9 @@ def test_an_interrupt_cancels_the_run() -> None:
 
 
 def test_the_clock_of_a_job_stops_with_it() -> None:
-    """Once its result is there its time is the same each time, even if a callback holds up the loop."""
-    future, go = futures.Future[pd.DataFrame](), threading.Event()
+    """Once the result is there its time doesn't change, even if a callback holds up the loop."""
+    future = futures.Future[pd.DataFrame]()
+    go = threading.Event()
     future.add_done_callback(lambda _: go.wait(60))
     job = Job("F", {}, after(0), future=future)
     job.result(60)

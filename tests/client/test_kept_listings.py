@@ -1,4 +1,4 @@
-"""The last listing of a source is kept on this machine: asked for again only if it changed, and used offline."""
+"""The last listing of a source is kept on this machine: sent again only if it changed, and used offline."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def files() -> list[Path]:
 
 
 def closed() -> tuple[Faulty, list[str]]:
-    """Return a service that has listed its functions and ended since."""
+    """Return a service that has listed its functions and then ended."""
     with faulty() as server:
         names = listed(server.url)
     return server, names
@@ -144,7 +144,7 @@ def test_whatever_else_a_service_says_is_never_replaced_by_what_is_kept(
 
 
 def test_what_is_kept_is_of_one_account_and_no_other() -> None:
-    """Another token has no listing; without any, a 401 ends the same way."""
+    """Another token has no listing; without a listing, a 401 is raised as well."""
     server, _ = closed()
     for token in (f"{CANARY}-of-another", "a-token"):
         with (
@@ -156,7 +156,7 @@ def test_what_is_kept_is_of_one_account_and_no_other() -> None:
 
 
 def test_a_user_s_own_transport_keeps_nothing(answering: Any) -> None:
-    """It may hold the account."""
+    """It may contain the account."""
     import httpx
 
     session = answering(lambda _request: httpx.Response(200, content=LISTING))
@@ -287,7 +287,7 @@ class Publisher:
 
 
 def test_a_document_is_read_again_only_if_it_changed_and_is_there_offline() -> None:
-    """The kind of its address is found from what is kept, too."""
+    """The kind of its address is kept too."""
     publisher = Publisher()
     with serving(publisher.app) as url:
         where = f"{url}/api"

@@ -1,4 +1,4 @@
-"""Runs that the service keeps: they outlive connections, proxies' patience and kernels (FAULTS.md 164)."""
+"""Runs that the service keeps: they outlive connections, proxies' time limits and kernels (FAULTS.md 164)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Proxy:
-    """A proxy that gives up on requests whose path begins with `path`, as often as it is told."""
+    """A proxy that gives up on the next `times` requests whose path begins with `path`."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -89,32 +89,32 @@ def keeping(
         yield serve
 
 
-def after(held: Held, seconds: float = 1) -> None:
-    """Let a function go on in a while."""
-    threading.Timer(seconds, held.go.set).start()
+def after(waiting: Held, seconds: float = 1) -> None:
+    """Let the function continue after a while."""
+    threading.Timer(seconds, waiting.go.set).start()
 
 
 @pytest.mark.slow
 def test_a_run_that_takes_longer_is_kept_by_itself(
     keeping: Callable[..., Service],
 ) -> None:
-    held = Held()
-    service = keeping(held.published(), QUICK)
+    waiting = Held()
+    service = keeping(waiting.published(), QUICK)
     funcs = service.connect()
     assert funcs.quick()["n"].tolist() == [1]
     assert not any("/api/runs" in path for path in service.proxy.seen)
-    after(held)
+    after(waiting)
     job = funcs.held.submit()
     assert job.result(60)["n"].tolist() == [1]
     assert service.look(job.id)["state"] == "done"
-    assert held.runs == 1
+    assert waiting.runs == 1
 
 
 @pytest.mark.fault(164)
 def test_a_run_that_cannot_be_kept_runs_as_others_do_and_says_so(
     keeping: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a full disk, also where it was to be kept from its start."""
+    """On a full disk, also if it should have been kept from its start."""
     service = keeping(QUICK)
 
     def unwritable(*_: object, **__: object) -> None:
@@ -133,17 +133,17 @@ def test_a_run_that_cannot_be_kept_runs_as_others_do_and_says_so(
 def test_a_proxy_that_gives_up_is_answered_by_looking_again(
     keeping: Callable[..., Service], path: str, status: int
 ) -> None:
-    held = Held()
-    service = keeping(held.published())
+    waiting = Held()
+    service = keeping(waiting.published())
     funcs = service.connect()
     assert funcs.names == ["Held"]
     service.proxy.path = path
     service.proxy.status = status
     service.proxy.times = 2
-    after(held, 1.5)
+    after(waiting, 1.5)
     assert funcs.held()["n"].tolist() == [1]
     assert service.proxy.times < 2
-    assert held.runs == 1
+    assert waiting.runs == 1
 
 
 @pytest.mark.fault(164)
@@ -187,10 +187,10 @@ def test_what_never_reached_the_service_is_not_started_again_if_it_may_change_da
 def test_another_kernel_gets_the_result_by_the_id_of_the_job(
     keeping: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = Held()
-    service = keeping(held.published())
+    waiting = Held()
+    service = keeping(waiting.published())
     job = service.connect().held.with_options(keep=True).submit()
-    assert held.begun.wait(60)
+    assert waiting.begun.wait(60)
     history._logs.clear()  # another kernel
     monkeypatch.setenv("FUNCS_BASE_URL", service.url)
     monkeypatch.setenv("FUNCS_TOKEN", service.tokens["t"])
@@ -199,14 +199,14 @@ def test_another_kernel_gets_the_result_by_the_id_of_the_job(
         [job.id, "Held", "running"]
     ]
     other = jf.kept(job.id)
-    after(held, 0.1)
+    after(waiting, 0.1)
     assert other.result(60)["n"].tolist() == [1]
     assert job.result(60)["n"].tolist() == [1]
     assert jf.kept(job.id).result(60).attrs["funcs"]["function"] == "Held"
     monkeypatch.setenv("FUNCS_TOKEN", service.tokens["u"])
     with pytest.raises(jf.NotFoundError, match="no kept run"):
         jf.kept(job.id)
-    assert held.runs == 1
+    assert waiting.runs == 1
 
 
 def test_the_history_lists_the_runs_of_other_kernels(
@@ -234,25 +234,25 @@ def test_an_id_that_no_run_can_have_is_not_sent(
 
 
 def test_a_cancel_ends_the_run_on_the_service(keeping: Callable[..., Service]) -> None:
-    held = Held()
-    service = keeping(held.published())
+    waiting = Held()
+    service = keeping(waiting.published())
     job = service.connect().held.submit()
-    assert held.begun.wait(60)
+    assert waiting.begun.wait(60)
     job.cancel()
     assert becomes(lambda: service.look(job.id, 0).get("state") == "cancelled")
-    held.go.set()
+    waiting.go.set()
 
 
 @pytest.mark.slow
 def test_a_time_limit_ends_only_the_wait(keeping: Callable[..., Service]) -> None:
-    held = Held()
-    service = keeping(held.published())
+    waiting = Held()
+    service = keeping(waiting.published())
     funcs = service.connect()
     job = funcs.held.with_options(timeout=1.5).submit()
     with pytest.raises(jf.DeadlineError, match="is still running") as caught:
         job.result(60)
     assert job.id in caught.value.hint
-    after(held, 0.1)
+    after(waiting, 0.1)
     assert funcs.kept(job.id).result(60)["n"].tolist() == [1]
 
 
@@ -267,8 +267,8 @@ def test_a_service_that_keeps_no_runs_gets_what_it_always_got() -> None:
 def test_a_profile_says_how_long_runs_may_take_and_whether_they_are_kept(
     keeping: Callable[..., Service], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = Held()
-    service = keeping(held.published(), QUICK)
+    waiting = Held()
+    service = keeping(waiting.published(), QUICK)
     profiles = tmp_path / "profiles.toml"
     profiles.write_text(
         f'[profiles.work]\nurl = "{service.url}"\ntoken_env = "WORK"\nkeep = true\ntimeout = 1\n'
@@ -279,7 +279,7 @@ def test_a_profile_says_how_long_runs_may_take_and_whether_they_are_kept(
     assert funcs.names == ["Held", "Quick"]
     with pytest.raises(jf.DeadlineError, match="within 1 s"):
         funcs.held()
-    held.go.set()
+    waiting.go.set()
     job = funcs.quick.submit()
     job.result(60)
     assert service.look(job.id, 0)["state"] == "done"
@@ -290,12 +290,12 @@ def test_a_profile_says_how_long_runs_may_take_and_whether_they_are_kept(
 def test_a_panel_fetches_and_forgets_the_runs_of_other_kernels(
     keeping: Callable[..., Service],
 ) -> None:
-    """They are in its history under their ids, beside its own; a deleted one is gone from the service."""
-    held = Held()
-    service = keeping(held.published())
+    """They are in its history under their ids, beside its own; a deleted one is also deleted on the service."""
+    waiting = Held()
+    service = keeping(waiting.published())
     funcs = service.connect()
     job = funcs.held.with_options(keep=True).submit()
-    assert held.begun.wait(60)
+    assert waiting.begun.wait(60)
     history._logs.clear()
     panel = funcs.panel()
     page = Page(panel)
@@ -307,9 +307,9 @@ def test_a_panel_fetches_and_forgets_the_runs_of_other_kernels(
     assert kept() == [(job.id, "running")]
     assert page.ask("history")["rows"] == []
     page.ask("fetch", kept=job.id)
-    after(held, 0.1)
+    after(waiting, 0.1)
     assert panel.result(60)["n"].tolist() == [1]
-    assert kept() == []  # it is a run of this kernel now
+    assert kept() == []  # now a run of this kernel
     panel.close()
     history._logs.clear()
     page = Page(funcs.panel())

@@ -1,4 +1,4 @@
-"""What a panel leaves in the notebook: variables that never stand on a person's own, and HTML in the saved file."""
+"""What a panel leaves in the notebook: variables that never overwrite the user's, and HTML in the saved file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OTHERS = {"Symbol": "KORD"}
 
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
-    """An IPython of the test's own."""
+    """An IPython shell for the test."""
     with interactive_shell() as shell:
         yield shell
 
@@ -59,7 +59,8 @@ def test_a_result_is_a_variable_and_the_next_one_takes_its_place(
 ) -> None:
     """All results of a function have one name, which %whos lists; a thread may assign it."""
     keeper = ResultVariable("get_panels", HERE)
-    first, second = pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [2]})
+    first = pd.DataFrame({"a": [1]})
+    second = pd.DataFrame({"a": [2]})
     assert keeper.assign(first, ARGS) == ""
     assert shell.user_ns["panels"] is first
     assert "panels" in shell.run_line_magic("who_ls", "DataFrame")
@@ -74,10 +75,10 @@ def test_a_persons_own_variable_stays(shell: InteractiveShell) -> None:
     """A variable that the user assigned is not overwritten: the next free name is used, and a note says so."""
     shell.run_cell("panels = 5; panels_2 = None")
     keeper = ResultVariable("get_panels", HERE)
-    said = keeper.assign(frame := pd.DataFrame(), ARGS)
+    note = keeper.assign(frame := pd.DataFrame(), ARGS)
     assert (shell.user_ns["panels"], shell.user_ns["panels_2"]) == (5, None)
     assert shell.user_ns["panels_3"] is frame
-    assert said == "You already have a variable panels, so this result is panels_3."
+    assert note == "You already have a variable panels, so this result is panels_3."
     shell.run_cell("panels_3 = 7")
     keeper.assign(pd.DataFrame(), ARGS)
     assert shell.user_ns["panels_3"] == 7
@@ -138,45 +139,46 @@ def test_a_rename_moves_the_variable(shell: InteractiveShell) -> None:
 
 
 def test_a_name_that_a_person_gave_keeps_its_data(shell: InteractiveShell) -> None:
-    """Other arguments go into the function's own name, which is said; the same ones refresh the name."""
+    """A run with other arguments takes the function's own name, with a note; the same arguments refresh the name."""
     keeper = ResultVariable("get_panels", HERE)
     first, other, again, third = (pd.DataFrame() for _ in range(4))
-    held = shell.user_ns
+    namespace = shell.user_ns
     keeper.assign(first, ARGS)
     keeper.rename("bvqs", "panels", first, ARGS)
     assert keeper.assign(other, OTHERS) == "In panels; bvqs keeps the run before."
-    assert held["bvqs"] is first
-    assert held["panels"] is other
+    assert namespace["bvqs"] is first
+    assert namespace["panels"] is other
     keeper.rename("kord", "panels", other, OTHERS)
     assert keeper.assign(again, ARGS) == "In bvqs; kord keeps the run before."
-    assert held["bvqs"] is again
-    assert held["kord"] is other
-    assert "panels" not in held
+    assert namespace["bvqs"] is again
+    assert namespace["kord"] is other
+    assert "panels" not in namespace
     assert "bvqs already exists" in keeper.rename("bvqs", "kord", other, OTHERS)
     assert keeper.assign(third, {}) == "In panels; bvqs keeps the run before."
-    assert held["panels"] is third
+    assert namespace["panels"] is third
     keeper.rename("panels_2", "panels", third, {})
     shell.run_cell("panels = 5")
     keeper.assign(pd.DataFrame(), {"Symbol": "MCHQ"})
     assert keeper.name == "panels_3", (
         "a name that a person gave looks like one with a number"
     )
-    assert held["panels_2"] is third
+    assert namespace["panels_2"] is third
 
 
 def test_a_rename_onto_a_name_that_is_taken_asks(shell: InteractiveShell) -> None:
-    """A free name is used at once; a name in use, or a built-in, only if a person confirms it."""
+    """A free name is used at once; a name in use, or a built-in, only if the user confirms it."""
     shell.run_cell(
         "mine = 5; one = __import__('jupyter_funcs').connect().panel('Get Panels'); one.run().result(60)"
     )
     panel = shell.user_ns["one"]
-    frame, page = panel.result(60), Page(panel)
+    frame = panel.result(60)
+    page = Page(panel)
 
     def rename(name: str, *, replace: bool = False) -> dict[str, Any]:
         return page.ask("rename", name=name, replace=replace)
 
-    asked = rename("mine")
-    assert (asked["exists"], asked["note"]) == (True, "mine already exists (int).")
+    reply = rename("mine")
+    assert (reply["exists"], reply["note"]) == (True, "mine already exists (int).")
     assert shell.user_ns["mine"] == 5
     assert rename("mine", replace=True)["variable"] == "mine"
     assert shell.user_ns["mine"] is frame
@@ -208,12 +210,13 @@ def test_a_panel_keeps_its_results(shell: InteractiveShell) -> None:
     shell.run_cell("two.run(); second = two.result(60)").raise_error()
     assert shell.user_ns["panels"] is shell.user_ns["first"]
     assert shell.user_ns["panels_2"] is shell.user_ns["second"]
-    one, two = shell.user_ns["one"], shell.user_ns["two"]
-    assert state(one)["result"]["variable"] == "panels"
-    assert "You already have a variable panels" in state(two)["result"]["note"]
-    Page(one).ask("rename", name="mine", replace=False)
+    first_panel = shell.user_ns["one"]
+    second_panel = shell.user_ns["two"]
+    assert state(first_panel)["result"]["variable"] == "panels"
+    assert "You already have a variable panels" in state(second_panel)["result"]["note"]
+    Page(first_panel).ask("rename", name="mine", replace=False)
     assert shell.user_ns["mine"] is shell.user_ns["first"]
-    assert state(one)["result"]["variable"] == "mine"
+    assert state(first_panel)["result"]["variable"] == "mine"
     shell.run_cell("one.close(); two.close()").raise_error()
 
 
@@ -235,7 +238,7 @@ CELLS = [
     "%load_ext jupyter_funcs",
     "panel = %funcs panel get_panel_daily PanelName='Demo Card Panel' Symbol='BKQU US EQUITY'\npanel",
     "panel.run()\npanel.result(60).shape",
-    # The cell ends once the view of the renamed result is out: what saves notebooks drops what comes between cells.
+    # The cell ends after the renamed result was sent: nbclient drops messages that arrive between cells.
     """
     from jupyter_funcs.core import background
     from tests.panel.page import Page
@@ -247,7 +250,7 @@ CELLS = [
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A notebook whose panel ran after it was shown, as it is saved: with outputs, without the state of widgets."""
+    """A saved notebook whose panel ran after it was shown: with outputs, without the state of widgets."""
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(cleandoc(cell)) for cell in CELLS]
     )
@@ -265,29 +268,29 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.mark.slow
 def test_the_saved_notebook_holds_the_last_result(saved: Any) -> None:
-    """Beside the view are a hint how to open it again, and a later run's result with its variable."""
+    """Beside the view are a hint how to open the panel again, and a later run's result with its variable."""
     view, left = saved.cells[1].outputs
     assert "application/vnd.jupyter.widget-view+json" in view.data
     assert set(left.data) == {"text/html"}
-    said = left.data["text/html"]
-    assert "<b>Get Panel Daily</b>: run this cell to open the panel." in said
+    html = left.data["text/html"]
+    assert "<b>Get Panel Daily</b>: run this cell to open the panel." in html
     for text in (
         "1,826 rows × 7 columns",
         "PanelName = Demo Card Panel",
         "<code>renamed</code>",
         "2025-11-15",
     ):
-        assert text in said
+        assert text in html
     assert (
         "%funcs panel get_panel_daily PanelName=&quot;Demo Card Panel&quot; Symbol=&quot;BKQU"
-        in said
+        in html
     )
-    assert len(said) < 20_000
+    assert len(html) < 20_000
 
 
 @pytest.mark.slow
 def test_the_saved_notebook_holds_no_script_no_state_and_no_token(saved: Any) -> None:
-    """The saved output is text and inert HTML; its style hides what a page says of a widget without a kernel."""
+    """The saved output is text and inert HTML; its style hides a page's message about a widget without a kernel."""
     text = nbformat.writes(saved)
     assert "widgets" not in saved.metadata
     assert not re.search(

@@ -1,4 +1,4 @@
-"""A parameter with the name of one of our own arguments is set like any other, or refused in words; never dropped."""
+"""A parameter named like one of our own arguments is set like any other, or refused with a message; never dropped."""
 
 from __future__ import annotations
 
@@ -139,15 +139,15 @@ def test_a_tool_of_the_mcp_server_sets_a_parameter_of_any_name(
     assert all(value in result.content[1].text for value in GIVEN.values())
 
 
-@pytest.mark.parametrize("given", [False, True, "strict"])
+@pytest.mark.parametrize("value", [False, True, "strict"])
 def test_an_option_that_may_be_a_parameter_is_refused_with_the_way_to_set_it(
-    run: RemoteFunction, given: Any
+    run: RemoteFunction, value: Any
 ) -> None:
     """Form(validate=) and panel(trusted=) keep their meaning for every other function."""
     with pytest.raises(ArgumentError, match=r'form\["validate"\] = '):
-        jf.Form(run, validate=given)
+        jf.Form(run, validate=value)
     with pytest.raises(ArgumentError, match=r'form\["trusted"\] = '):
-        run.session.panel("echo", trusted=given)
+        run.session.panel("echo", trusted=value)
     other = run.session["plain"]
     assert jf.Form(other, validate=False).validate is False
     assert jf.Form(other).validate is True
@@ -155,6 +155,6 @@ def test_an_option_that_may_be_a_parameter_is_refused_with_the_way_to_set_it(
 
 
 def test_values_without_a_function_are_refused(run: RemoteFunction) -> None:
-    """As `name=`, which is the function's only by position."""
+    """For example `name=`, because the function is a positional argument."""
     with pytest.raises(ArgumentError, match="Values need a function"):
         run.session.panel(name="echo")

@@ -1,4 +1,4 @@
-"""All pages of a list in one call, asked for as the list says, from a real server of each style."""
+"""All pages of a list in one call, requested as the list specifies, from a real server for each style."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-TOTAL, SIZE = 7, 3
+TOTAL = 7
+SIZE = 3
 ROWS = [{"id": f"r{number}", "n": number} for number in range(TOTAL)]
 TOKEN = "a-token-of-the-pages"
 
@@ -149,9 +150,9 @@ def by_token(request: Request) -> Any:
 
 
 def by_last_id(request: Request) -> Any:
-    known = [row["id"] for row in ROWS]
+    ids = [row["id"] for row in ROWS]
     start = (
-        known.index(request.query_params["starting_after"]) + 1
+        ids.index(request.query_params["starting_after"]) + 1
         if "starting_after" in request.query_params
         else 0
     )
@@ -297,7 +298,7 @@ STYLES: dict[str, tuple[Callable[[Request], Any], str, str]] = {
 
 def in_a_circle(request: Request) -> Any:
     start = number(request, "cursor")
-    return after(start, next_cursor="3" if start == 0 else "0" if start == 6 else "6")
+    return after(start, next_cursor={0: "3", 3: "6", 6: "0"}[start])
 
 
 def its_own_next(request: Request) -> Any:
@@ -377,7 +378,7 @@ SINGLE: dict[str, tuple[Any, str, list[Any]]] = {
 
 
 class Lists:
-    """The lists as a service with an OpenAPI document, which notes what it is asked."""
+    """The lists as a service with an OpenAPI document, which notes the requested addresses."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -386,7 +387,7 @@ class Lists:
         }
         answers["shrinking"] = shrinking
         answers |= {
-            name: functools.partial(lambda found, _: found, row[0])
+            name: functools.partial(lambda reply, _: reply, row[0])
             for name, row in SINGLE.items()
         }
         params = {name: row[1:3] for name, row in STYLES.items()} | {
@@ -427,8 +428,8 @@ class Lists:
 
     def _answer(self, request: Request) -> Response:
         self.asked.append(str(request.url))
-        found = self.answers[request.url.path.strip("/")](request)
-        return found if isinstance(found, Response) else JSONResponse(found)
+        reply = self.answers[request.url.path.strip("/")](request)
+        return reply if isinstance(reply, Response) else JSONResponse(reply)
 
 
 @pytest.fixture(scope="module")
@@ -449,7 +450,9 @@ def all_of(session: Any, name: str, **options: Any) -> tuple[Any, list[str]]:
         warnings.simplefilter("always")
         frame = session[name].with_options(pages="all", **{"cache": False, **options})()
     return frame, [
-        str(each.message) for each in caught if each.category is MissingRowsWarning
+        str(warning.message)
+        for warning in caught
+        if warning.category is MissingRowsWarning
     ]
 
 
@@ -485,7 +488,7 @@ def test_a_reply_that_is_no_page_or_the_only_one_is_read_like_any_other(
 def test_what_leads_nowhere_ends_with_a_note_and_the_rows_so_far(
     session: Any, lists: Lists, name: str
 ) -> None:
-    """Circles, the same page again, another shape, another origin, a failure, nothing to ask with."""
+    """Circles, a repeated page, another shape, another origin, a failure, no way to request the next page."""
     lists.asked.clear()
     frame, [told] = all_of(session, name)
     assert BROKEN[name][2] in told
@@ -516,7 +519,7 @@ def test_the_number_of_pages_is_bounded(session: Any) -> None:
 def test_an_interrupted_run_goes_on_and_an_ended_one_begins_again(
     session: Any, lists: Lists
 ) -> None:
-    """From the pages in the cache, unless it is off."""
+    """From the pages in the cache, unless the cache is off."""
     frame, told = all_of(session, "failing", cache=None)
     assert (len(frame), len(told)) == (SIZE, 1)
     lists.answers["failing"] = by_page
@@ -561,7 +564,7 @@ def test_the_panel_gets_all_rows_of_what_it_shows(session: Any) -> None:
 
 
 def test_a_sweep_and_a_cached_run_have_all_pages(session: Any, lists: Lists) -> None:
-    """All pages are another result than the first."""
+    """All pages and the first page are different results."""
     swept = (
         session["page"]
         .with_options(pages="all", cache=False, progress=False)
@@ -599,7 +602,7 @@ def test_a_run_of_the_history_is_repeated_with_all_its_pages(
     assert len(lists.asked) == 3
 
 
-# What the declared parameters say where the reply says less
+# Declared parameters, where the reply says less
 
 
 def told_from_0(request: Request) -> Any:
@@ -704,7 +707,7 @@ def declared() -> Iterator[Any]:
 def test_the_number_that_a_page_says_leads_to_the_next(
     declared: Any, name: str
 ) -> None:
-    """Pages that count from 0 are all asked for, though no parameter says so."""
+    """Pages that count from 0 are all requested, though no parameter says so."""
     frame, told = all_of(declared, name)
     assert (frame["n"].tolist(), told) == ([*range(TOTAL)], [])
 

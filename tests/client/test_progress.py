@@ -1,4 +1,4 @@
-"""The progress of a run: bytes, attempts, and the raw reply if it is wanted."""
+"""The progress of a run: bytes, attempts, and the raw reply on request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BODY = b'[{"a": 1}, {"a": 2}]'
 def replying(
     run: Callable[[httpx.Request], httpx.Response],
 ) -> Callable[[httpx.Request], httpx.Response]:
-    """A service of one function, whose runs are answered so."""
+    """Return a service with one function, whose runs get this answer."""
     listing = httpx.Response(200, json=[{"name": "F"}])
     return lambda request: (
         run(request) if request.url.path.endswith("runFunction") else listing
@@ -68,7 +68,8 @@ def test_a_reply_is_kept_on_demand_as_it_came_and_without_the_token(
     answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`keep` stores the decompressed body without the token, unless it is too large."""
-    body, headers = b'[{"a": "a-token-of-the-tests"}]', {"content-encoding": "gzip"}
+    body = b'[{"a": "a-token-of-the-tests"}]'
+    headers = {"content-encoding": "gzip"}
     run = replying(
         lambda _: httpx.Response(200, content=gzip.compress(body), headers=headers)
     )

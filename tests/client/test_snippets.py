@@ -1,4 +1,4 @@
-"""A run as a text to paste: what is pasted sends what was sent, whatever its names hold (FAULTS 76)."""
+"""A run as code to paste: it sends what was sent, whatever its names contain (FAULTS 76)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,11 @@ values = text | st.lists(text, min_size=1) | st.sampled_from(NASTY) | st.just(NA
 def function_of(names: list[str], name: str = "F", **secret: str) -> RemoteFunction:
     """Return a function with these parameters; no service has it."""
     listing = [
-        {"name": name, "id": 7, "params": [{"name": each, "type": 0} for each in names]}
+        {
+            "name": name,
+            "id": 7,
+            "params": [{"name": parameter, "type": 0} for parameter in names],
+        }
     ]
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json=listing))
     session = jf.connect(
@@ -123,7 +127,7 @@ def test_a_plain_run_reads_as_a_person_would_write_it(funcs: Session) -> None:
 
 
 def test_a_long_call_is_broken_as_black_breaks_it(two: RemoteFunction) -> None:
-    """Up to 88 characters are one line; else each argument has one, and each item of a list that is longer still."""
+    """Up to 88 characters are one line; else each argument has a line, and in longer lists each item."""
     call = "df = funcs.f(One='{}')"
     longest = "x" * (88 - len(call.format("")))
     assert python(two, {"One": longest}, "").endswith(call.format(longest))
@@ -190,7 +194,7 @@ def two() -> RemoteFunction:
 def test_each_text_reads_back_as_the_same_values(
     two: RemoteFunction, args: dict[str, Any]
 ) -> None:
-    """Whatever the values hold, the magic, the program and the body of the command have exactly these (FAULTS 76)."""
+    """Whatever the values, the magic, the program and the body of the command have exactly these (FAULTS 76)."""
     assert read_magic(magic(two, args), two) == args
     assert read_python(python(two, args, ""), two) == args
     for shown in (magic(two, args), python(two, args, ""), curl(two, args)):
@@ -233,7 +237,7 @@ def test_a_sweep_reads_back_as_the_same_lists(
     ids=repr,
 )
 def test_any_parameter_name_is_met_again(names: list[str]) -> None:
-    """A name that Python or the magic cannot write is written so that the same parameter gets the value."""
+    """For a name that Python or the magic can't write, the same parameter still gets the value."""
     function = function_of(names)
     args = {name: f"of {name!r}" for name in names}
     assert read_magic(magic(function, args), function) == args
@@ -254,7 +258,7 @@ def test_any_function_name_is_met_again(name: str) -> None:
 
 
 class _Finds:
-    """A session whose functions return themselves when they are called."""
+    """A session whose functions return themselves when called."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -391,7 +395,7 @@ def test_values_in_python_have_their_types(
     ],
 )
 def test_a_line_sends_the_same_types_again(name: str, value: Any, shown: str) -> None:
-    """The line of a run is read back as the value."""
+    """The line is read back as the value."""
     taken = []
 
     def f(
@@ -417,7 +421,7 @@ def test_a_line_sends_the_same_types_again(name: str, value: Any, shown: str) ->
 
 @pytest.mark.fault(155)
 def test_the_code_of_a_run_with_an_object_names_it_and_has_nothing_of_it() -> None:
-    """A line has a variable in its place."""
+    """The line has a variable instead of it."""
 
     def f(table: Any = None) -> int:
         return 1

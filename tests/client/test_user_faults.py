@@ -1,7 +1,7 @@
 """
-What people do wrong, by the row of FAULTS.md (83 to 95, 98 and 103): through the magic and through Python.
+Users' mistakes, by the row of FAULTS.md (83 to 95, 98 and 103), in the magic and in Python.
 
-Each is an error of one to three lines that says what to do, nothing is sent for it, and nothing of the user's changes.
+Each is an error of one to three lines that says what to do, nothing is sent, and the user's variables don't change.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ IN_PYTHON = f"funcs.get_panel_daily(PanelName='{PANEL}', Symbol='BKQU', "
 
 
 class Demo(httpx.AsyncBaseTransport):
-    """The demo, with one function more in its listing, and the runs that were asked of it."""
+    """The demo with one more function in its listing, and the runs that were requested."""
 
     runs: ClassVar[list[dict[str, Any]]] = []
     PARAMS: ClassVar[dict[str, dict[str, Any]]] = {
@@ -91,7 +91,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InteractiveShell
 
 @pytest.fixture
 def run(shell: InteractiveShell) -> Iterator[Callable[[str], Any]]:
-    """Run a cell as a person does; return its value, or raise what it raised."""
+    """Run a cell as a user does; return its value, or raise its error."""
     before = dict(shell.user_ns)
     Demo.runs.clear()
 
@@ -106,22 +106,25 @@ def run(shell: InteractiveShell) -> Iterator[Callable[[str], Any]]:
 
 
 class Fault(NamedTuple):
-    """A cell that is refused: by which row, how it begins, and what is said of it."""
+    """A cell that is refused: the row of FAULTS.md, the code, and the error."""
 
     row: int
     cell: str
-    said: str
+    message: str
     error: type[jf.FuncsError] = jf.ArgumentError
 
 
-def of_value(row: int, name: str, value: str, said: str) -> list[Fault]:
+def of_value(row: int, name: str, value: str, message: str) -> list[Fault]:
     """Return two cells that set a parameter of the daily function to an expression."""
     line = f"given = {value}\n%funcs call {DAILY} Symbol=BKQU {name}=$given"
-    return [Fault(row, line, said), Fault(row, f"{IN_PYTHON}{name}={value})", said)]
+    return [
+        Fault(row, line, message),
+        Fault(row, f"{IN_PYTHON}{name}={value})", message),
+    ]
 
 
-def of_text(row: int, call: str, python: str, said: str) -> list[Fault]:
-    return [Fault(row, f"%funcs {call}", said), Fault(row, python, said)]
+def of_text(row: int, call: str, python: str, message: str) -> list[Fault]:
+    return [Fault(row, f"%funcs {call}", message), Fault(row, python, message)]
 
 
 FAULTS = [
@@ -130,14 +133,14 @@ FAULTS = [
     Fault(83, "%%funcs call get_days\nFirst: x", r"^Second is required\."),
     Fault(83, "%funcs call get_days First=x Second=''", r"^Second is required\."),
     Fault(83, "funcs.get_days.submit(First=None)", r"First is required\. Second is required\."),
-    *(fault for date, said in {
+    *(fault for date, message in {
         "2025-02-30": "is not a valid date: '2025-02-30'",
         "20250304": "takes a date as YYYY-MM-DD, not '20250304'",
         "tomorrow": "takes a date as YYYY-MM-DD, not 'tomorrow'",
         "04.03.2025": "takes a date as YYYY-MM-DD",
     }.items() for fault in of_text(
         85, f"call get_days First=a Second=b StartDate={date}",
-        f"funcs.get_days(First='a', Second='b', StartDate='{date}')", f"^StartDate {said}",
+        f"funcs.get_days(First='a', Second='b', StartDate='{date}')", f"^StartDate {message}",
     )),
     *of_text(
         85, "call get_days First=a Second=b StartDate=2025-03-04 EndDate=2025-03-03",
@@ -196,7 +199,7 @@ FAULTS = [
         f"%funcs call get_panels --profile {CANARY}{CANARY}", f"%funcs connect https://ada:{CANARY}@x.example",
     )),
 ]  # fmt: skip
-# Where a row, or a part of it, is shown by a test of another file.
+# Rows, or parts of rows, that are tested in another file.
 ELSEWHERE = {
     83: ["catalog.test_form::test_all_that_is_missing_is_named_at_once"],
     84: [
@@ -245,7 +248,7 @@ def test_a_fault_is_told_in_a_few_lines_and_nothing_is_sent(
     """The user's variables are as before, no token is shown, and the next call works."""
     before = set(shell.user_ns)
     shell.history_manager.reset()
-    with pytest.raises(fault.error, match=fault.said) as caught:
+    with pytest.raises(fault.error, match=fault.message) as caught:
         shell.run_cell(fault.cell, store_history=True).raise_error()
     shown = "".join(capsys.readouterr())
     assert shown.strip().startswith(f"{type(caught.value).__name__}: ")
@@ -274,7 +277,7 @@ def test_a_fault_is_told_in_a_few_lines_and_nothing_is_sent(
 
 
 def test_each_row_is_shown() -> None:
-    """Here, or by a test that is there under its name."""
+    """Here, or by a test that exists under its name."""
     rows = {fault.row for fault in FAULTS} | ELSEWHERE.keys() | {94}
     assert rows == {*range(83, 96), 98, 103}
     for name in [name for names in ELSEWHERE.values() for name in names]:
@@ -305,24 +308,22 @@ DESCRIBED = {
 def test_what_contradicts_a_description_is_warned_of_and_sent(
     run: Callable[[str], Any], row: int, in_python: bool
 ) -> None:
-    """Rows 84, 85, 86 and 90: one warning a run, also of a dry run; hidden by -q and by validate=False."""
-    magic, python, said = DESCRIBED[row]
+    """Rows 84, 85, 86 and 90: one warning per run, also for a dry run; hidden by -q and by validate=False."""
+    magic, python, message = DESCRIBED[row]
     if row != 84:
-        magic, python = (
-            f"call get_days First=a Second=b {magic}",
-            f"funcs.get_days(First='a', Second='b', {python})",
-        )
+        magic = f"call get_days First=a Second=b {magic}"
+        python = f"funcs.get_days(First='a', Second='b', {python})"
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         with pytest.raises(jf.FuncsError) as refused:
             run(python if in_python else f"%funcs {magic}")
-    (warned,) = (str(one.message) for one in seen)
-    assert re.search(said, warned)
+    (warned,) = (str(warning.message) for warning in seen)
+    assert re.search(message, warned)
     assert warned.endswith("The run is sent anyway.")
     assert len(Demo.runs) == 1
     assert str(refused.value).count("Symbol or Brand is required") == (row == 84)
     if not in_python:
-        with pytest.warns(UserWarning, match=said):
+        with pytest.warns(UserWarning, match=message):
             run(f"%funcs {magic} --dry-run -o line")
         run(f"%funcs {magic} --dry-run -q -o line")
     without = python.replace("(", ".with_options(validate=False).request(", 1)
@@ -330,25 +331,25 @@ def test_what_contradicts_a_description_is_warned_of_and_sent(
 
 
 def test_a_symbol_and_a_brand_together_are_valid(run: Callable[[str], Any]) -> None:
-    """Row 84: those brands of that symbol, and no more than the symbol alone has."""
+    """Row 84: they select the brands of the symbol, and no more rows than the symbol alone."""
     both = run(f"df = %funcs call {DAILY} Symbol=BKQU Brand=[Bulkandry]\ndf")
-    asked = {"PanelName": PANEL, "Symbol": "BKQU", "Brand": ["Bulkandry"]}
-    # After it, what Tab offers is listed.
-    assert asked in [one["Args"] for one in Demo.runs]
+    args = {"PanelName": PANEL, "Symbol": "BKQU", "Brand": ["Bulkandry"]}
+    # After it, the options for Tab are listed.
+    assert args in [request["Args"] for request in Demo.runs]
     alone = run(f"{IN_PYTHON})")
     assert 0 < len(both) <= len(alone)
 
 
 def test_typographic_quotes_are_quotes(run: Callable[[str], Any]) -> None:
-    """Row 89: as a phone or an office program writes them, on a line and in a cell's body."""
-    asked = {"PanelName": PANEL, "Symbol": SYMBOL}
+    """Row 89: as phones and office programs write them, on a line and in a cell's body."""
+    args = {"PanelName": PANEL, "Symbol": SYMBOL}
     run(
         f"%funcs call “Get Panel Daily” PanelName=“{PANEL}” Symbol=‘{SYMBOL}’ --dry-run -o line"
     )
     run(
         f"%%funcs call get_panel_daily --dry-run -o body\nPanelName: “{PANEL}”\nSymbol: ’{SYMBOL}’"
     )
-    assert run("line['Args'], body['Args']") == (asked, asked)
+    assert run("line['Args'], body['Args']") == (args, args)
 
 
 @pytest.mark.parametrize(
@@ -387,7 +388,7 @@ def test_what_numpy_and_pandas_give_is_converted_exactly(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("print", "-o print hides Python's print; `del print` restores it"),
         ("list", "-o list hides Python's list; `del list` restores it"),
@@ -395,10 +396,10 @@ def test_what_numpy_and_pandas_give_is_converted_exactly(
     ],
 )
 def test_a_result_that_hides_a_name_of_pythons_is_warned_of(
-    run: Callable[[str], Any], name: str, said: str
+    run: Callable[[str], Any], name: str, message: str
 ) -> None:
-    """Row 94: only a name that was given, and not with -q; the result is bound anyway, and Python's stays."""
-    with pytest.warns(UserWarning, match=said):
+    """Row 94: only for an explicit name, and not with -q; the result is bound anyway, and Python's own stays."""
+    with pytest.warns(UserWarning, match=message):
         run(f"%funcs call get_panels -o {name}")
     assert len(run(name)) == 2
     assert hasattr(builtins, "print")
@@ -416,7 +417,7 @@ def test_a_token_is_in_nothing_that_a_kernel_shows_or_stores(
     shell: InteractiveShell,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Row 103: tracebacks of every mode with all that is at hand, %whos, %store, pickle, %config, and what is kept."""
+    """Row 103: tracebacks in every mode, %whos, %store, pickle, %config, and stored files."""
     run(
         "fn = funcs.get_panels\npanel = funcs.panel('Get Panels')\njob = fn.submit(); frame = job.result()"
     )
@@ -438,9 +439,9 @@ def test_a_token_is_in_nothing_that_a_kernel_shows_or_stores(
     )
     run("%load_ext storemagic\n%store frame")
     assert not shell.run_cell("%store funcs").success
-    for held in ("funcs", "fn", "job"):
+    for name in ("funcs", "fn", "job"):
         with pytest.raises(TypeError):
-            pickle.dumps(shell.user_ns[held])
+            pickle.dumps(shell.user_ns[name])
     frame = pickle.loads(pickle.dumps(shell.user_ns["frame"]))
     assert frame.attrs == shell.user_ns["frame"].attrs
     assert isinstance(shell.user_ns["funcs"], Session)
@@ -450,7 +451,7 @@ def test_a_token_is_in_nothing_that_a_kernel_shows_or_stores(
         for path in Path(shell.ipython_dir).rglob("*")
         if path.is_file()
     ]
-    assert any(b"Demo Card Panel" in one for one in stored)
+    assert any(b"Demo Card Panel" in content for content in stored)
     seen = "".join(capsys.readouterr()) + repr(stored) + repr(frame.attrs)
     for part in range(len(CANARY) - 12):
         assert CANARY[part : part + 12] not in seen
