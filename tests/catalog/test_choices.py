@@ -73,7 +73,7 @@ def test_of_very_many_values_those_with_the_same_first_letter_are_compared() -> 
 
 
 def test_a_value_is_found_exactly_in_another_spelling_or_by_its_beginning() -> None:
-    """Of two values that differ in case only, each is found as it is spelt."""
+    """Two values that differ only in case are each found by their own spelling."""
     choices = Choices([*SYMBOLS, Choice("a"), Choice("A")], Kind.SYMBOL)
     assert [choices.spelt(text) for text in ("A", "a", "bkqu  us equity", "BKQU")] == [
         "A",
@@ -138,16 +138,16 @@ UNIVERSE = {
 def test_values_are_listed_once_for_a_refusal_that_names_one(
     answering: Callable[..., Session],
 ) -> None:
-    """As in the panel, also for the function's own errors; nothing is asked for an error of something else."""
-    asked: list[str] = []
+    """As in the panel, also for the function's own errors; an error about something else causes no request."""
+    requests: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
         payload: dict[str, Any] = json.loads(request.content)
-        asked.append(payload.get("FunctionName", ""))
-        if asked[-1] == "Get Universe":
+        requests.append(payload.get("FunctionName", ""))
+        if requests[-1] == "Get Universe":
             return httpx.Response(200, json=UNIVERSE)
-        said = "no data" if "Note" in payload.get("Args", {}) else "no symbol BKQX"
-        return httpx.Response(200, json={"error": said} if asked[-1] else LISTING)
+        message = "no data" if "Note" in payload.get("Args", {}) else "no symbol BKQX"
+        return httpx.Response(200, json={"error": message} if requests[-1] else LISTING)
 
     session = answering(answer)
     with pytest.raises(jf.FunctionError) as caught:
@@ -158,19 +158,19 @@ def test_values_are_listed_once_for_a_refusal_that_names_one(
     assert caught.value.hint.startswith("Did you mean 'BKQU US EQUITY'?")
     with pytest.raises(jf.FunctionError), pytest.warns(match="isn't in the list"):
         session.spend(Symbol="BKQX")
-    assert asked == ["", "Spend", "Spend", "Get Universe", "Spend"]
+    assert requests == ["", "Spend", "Spend", "Get Universe", "Spend"]
 
 
 def test_a_sweep_warns_of_unlisted_values_once(
     answering: Callable[..., Session],
 ) -> None:
-    """As a call does: once per value that is near a listed one, however many runs have it."""
+    """As in a call: once per value that is near a listed one, however many runs have it."""
     session = answering(
         lambda sent: httpx.Response(
             200, json=UNIVERSE if json.loads(sent.content) else LISTING
         )
     )
-    held = session.get_universe()
+    universe = session.get_universe()
     with pytest.warns(UserWarning, match="isn't in the list") as warned:
         session.spend.sweep(
             Symbol=["BKQX", "qstx us equity", "KORD US EQUITY"], Note=["a", "b", "c"]
@@ -179,13 +179,13 @@ def test_a_sweep_warns_of_unlisted_values_once(
         "Spend: 'BKQX' isn't in the list. Did you mean 'BKQU US EQUITY'?",
         "Spend: 'qstx us equity' isn't in the list. Did you mean 'QSTX US EQUITY'?",
     ]
-    assert len(held) == len(SYMBOLS)
+    assert len(universe) == len(SYMBOLS)
 
 
 def test_hints_are_made_in_a_thread(
     answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The comparison of a refused run's values holds no other run."""
+    """Comparing a refused run's values doesn't delay other runs."""
     threads = []
     compare = Form.warnings_of_values
 

@@ -52,7 +52,7 @@ UNITS = {"kind": Kind.CHOICE, "options": ("day", "week", "month")}
 EITHER = ("Given", "Symbol")
 BOTH = ("Given", "Symbol", "Brand")
 
-# The wording, and what the field holds; what is not named is as in a field of nothing but a name.
+# A wording, and the attributes of its field; all others are those of a field with only a name.
 WORDINGS: dict[str, dict[str, Any]] = {
     "": {},
     "Anything at all; who knows?": {},
@@ -239,13 +239,13 @@ WORDINGS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(
-    ("wording", "said"), WORDINGS.items(), ids=map(row_id, WORDINGS)
+    ("wording", "attributes"), WORDINGS.items(), ids=map(row_id, WORDINGS)
 )
 def test_a_wording_says_the_same_after_each_marker_and_unknown_code(
-    wording: str, said: dict[str, Any]
+    wording: str, attributes: dict[str, Any]
 ) -> None:
     """Prose decides the attributes of a field; the rest stay neutral, and the field is free text."""
-    names = said.get("rule")
+    names = attributes.get("rule")
     for code, marker in itertools.product(
         [0, 2, 99, -1], ["", "[Required] ", "[optional]: "]
     ):
@@ -256,7 +256,7 @@ def test_a_wording_says_the_same_after_each_marker_and_unknown_code(
             "default": None,
             "source": None,
             "rule": None,
-        } | said
+        } | attributes
         assert {name: getattr(field, name) for name in due} | {
             "rule": field.rule and field.rule.names
         } == due
@@ -455,7 +455,7 @@ def test_a_symbol_and_a_panel_are_known_by_name_where_the_code_does_not_say(
 def test_the_last_of_two_dates_knows_the_first(
     name: str, names: tuple[str, ...], first: str | None
 ) -> None:
-    """Two dates in the wrong order are an error of the second one."""
+    """Two dates in the wrong order are an error at the second one."""
     assert read("", name, others=names).not_before == first
 
 
@@ -521,9 +521,9 @@ def test_required_wins_over_the_marker_and_a_rule_over_both(
     marker: str, required: bool | None, means: bool
 ) -> None:
     """The marker counts only if the listing has no `required` flag (SERVICE.md 3)."""
-    said = {} if required is None else {"required": required}
+    listed = {} if required is None else {"required": required}
     fields = read_fields(
-        function({"name": "Given", "description": marker, **said}, {"name": "Brand"})
+        function({"name": "Given", "description": marker, **listed}, {"name": "Brand"})
     )
     assert fields[0].required is means
 
@@ -549,8 +549,8 @@ def test_a_label_is_the_name_in_words(name: str, label: str) -> None:
 
 def test_the_brief_help_leaves_out_what_a_control_shows() -> None:
     """The control shows options, default, listing function and date format; the rest stays in the help."""
-    said = "The panel. Options are 'a', 'b'. If none, Given defaults to 'a'. Use function 'Get Panels' to get list."
-    assert read(said).brief == "The panel."
+    text = "The panel. Options are 'a', 'b'. If none, Given defaults to 'a'. Use function 'Get Panels' to get list."
+    assert read(text).brief == "The panel."
     assert (
         read("Options are many. Default none.").brief
         == "Options are many. Default none."
@@ -582,7 +582,7 @@ def test_a_listing_function_takes_its_arguments_from_the_form(
     listing: list[str], values: dict[str, Any], args: dict[str, Any], missing: list[str]
 ) -> None:
     """Brand calls Get Panel Dimensions with Dimensions=['Brand'] and the form's panel (SERVICE.md 2)."""
-    known = {
+    fields = {
         "PanelName": Field("PanelName", "PanelName", Kind.PANEL, "", "", required=True),
         "Dimensions": Field(
             "Dimensions",
@@ -605,17 +605,43 @@ def test_a_listing_function_takes_its_arguments_from_the_form(
         "Other": Field("Other", "Other", Kind.LIST, "", ""),
     }
     brand = Field("Brand", "Brand", Kind.LIST, "Brand", "")
-    assert listing_args(brand, [known[name] for name in listing], values) == (
+    assert listing_args(brand, [fields[name] for name in listing], values) == (
         args,
         missing,
     )
 
 
 HOSTILE_NAMES = [
-    "class", "None", "match", "__class__", "__init__", "self", "1st", "", " ", "a b", "a-b", "a_b", "a\nb", "é",
-    "e\u0301", "ﬁeld", "field", "Symbol", "symbol", "Symbol", "\U0001d412ymbol", "'; import os #", "{x}", "p_1st",
-    "Symbol_2", "²", "·", "\u200d", "\U00016e80",
-]  # fmt: skip
+    "class",
+    "None",
+    "match",
+    "__class__",
+    "__init__",
+    "self",
+    "1st",
+    "",
+    " ",
+    "a b",
+    "a-b",
+    "a_b",
+    "a\nb",
+    "é",
+    "e\u0301",
+    "ﬁeld",
+    "field",
+    "Symbol",
+    "symbol",
+    "Symbol",
+    "\U0001d412ymbol",
+    "'; import os #",
+    "{x}",
+    "p_1st",
+    "Symbol_2",
+    "²",
+    "·",
+    "\u200d",
+    "\U00016e80",
+]
 
 
 @given(st.lists(st.sampled_from(HOSTILE_NAMES) | st.text(max_size=8), max_size=12))
@@ -627,25 +653,69 @@ def test_each_parameter_has_one_field_in_order_with_an_identifier_of_its_own(
     fields = read_fields(function(*({"name": name} for name in names)))
     assert [field.name for field in fields] == names
     identifiers = [field.identifier for field in fields]
-    assert len({unicodedata.normalize("NFKC", one) for one in identifiers}) == len(
-        names
-    )
-    for one in identifiers:
-        assert one.isidentifier()
-        assert not keyword.iskeyword(one)
-        assert not one.startswith("_")
-        compile(f"def f({one}): return {one}", "<signature>", "exec")
+    assert len(
+        {unicodedata.normalize("NFKC", identifier) for identifier in identifiers}
+    ) == len(names)
+    for identifier in identifiers:
+        assert identifier.isidentifier()
+        assert not keyword.iskeyword(identifier)
+        assert not identifier.startswith("_")
+        compile(f"def f({identifier}): return {identifier}", "<signature>", "exec")
 
 
 PIECES = st.sampled_from(
     [
-        "'", '"',
-        "‘", "’", "Options are ", "one of ", "a", "B", ", ", "/", " or ", " and ", "(", ")", "[", "]", "{", "}",
-        "default", "defaults to ", "required if ", " is not specified", "Symbol", "either ", "function ", "Use ",
-        "e.g. ", "Yes", "No", ".", ";", ":", " ", "\n", "1", "999", "-", ",000", "between ", "from ", " to ",
-        "at least ", "[Required]", "if none, ", "YYYY-MM-DD", "list of ", "\0", "\ud800", "İ",
+        "'",
+        '"',
+        "‘",
+        "’",
+        "Options are ",
+        "one of ",
+        "a",
+        "B",
+        ", ",
+        "/",
+        " or ",
+        " and ",
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        "default",
+        "defaults to ",
+        "required if ",
+        " is not specified",
+        "Symbol",
+        "either ",
+        "function ",
+        "Use ",
+        "e.g. ",
+        "Yes",
+        "No",
+        ".",
+        ";",
+        ":",
+        " ",
+        "\n",
+        "1",
+        "999",
+        "-",
+        ",000",
+        "between ",
+        "from ",
+        " to ",
+        "at least ",
+        "[Required]",
+        "if none, ",
+        "YYYY-MM-DD",
+        "list of ",
+        "\0",
+        "\ud800",
+        "İ",
     ]
-)  # fmt: skip
+)
 
 
 @given(st.text() | st.lists(PIECES, max_size=40).map("".join), st.integers(-1, 10))
@@ -662,13 +732,55 @@ def test_no_description_makes_the_reader_raise(description: str, code: int) -> N
 
 
 HOSTILE = [
-    "'", "'a", "'a', ", "Options are a ", "one of a, ", "options are a/", "one of a and and ", "or ", "default ",
-    "defaults to ", " ", "required if ", "required if a ", "required if no ", "either ", "either a ", "function ",
-    "function A ", "function '", "use the ", "use A ", "if none, ", "9", "1,000", "between 1 and ", "at least ", "[",
-    "[required", "e.g. 'a','b' ", "'a' (", "'a' (b)", "options are (", "one of (a)", "yes/", "list of ",
-    "number of ", "must be given if a,", "is (", "if a b, 'x' is ", "options are a%+- ", "YYYY-MM-DD ", ". ", "a'a",
-    "’", "default value", "(default)", "a (default) ", "if Symbol is absent, ",
-]  # fmt: skip
+    "'",
+    "'a",
+    "'a', ",
+    "Options are a ",
+    "one of a, ",
+    "options are a/",
+    "one of a and and ",
+    "or ",
+    "default ",
+    "defaults to ",
+    " ",
+    "required if ",
+    "required if a ",
+    "required if no ",
+    "either ",
+    "either a ",
+    "function ",
+    "function A ",
+    "function '",
+    "use the ",
+    "use A ",
+    "if none, ",
+    "9",
+    "1,000",
+    "between 1 and ",
+    "at least ",
+    "[",
+    "[required",
+    "e.g. 'a','b' ",
+    "'a' (",
+    "'a' (b)",
+    "options are (",
+    "one of (a)",
+    "yes/",
+    "list of ",
+    "number of ",
+    "must be given if a,",
+    "is (",
+    "if a b, 'x' is ",
+    "options are a%+- ",
+    "YYYY-MM-DD ",
+    ". ",
+    "a'a",
+    "’",
+    "default value",
+    "(default)",
+    "a (default) ",
+    "if Symbol is absent, ",
+]
 
 
 @pytest.mark.slow
@@ -707,7 +819,7 @@ OF_ANOTHER = [
 def test_the_words_of_another_parameters_rule_say_nothing_of_this_one(
     wording: str, code: int
 ) -> None:
-    """What another must be is neither an option nor a default, and makes no control of its own."""
+    """Another parameter's required value is neither an option nor a default, and doesn't change the control."""
     field = read(wording, code=code)
     assert (field.options, field.default) == ((), None)
     assert field.kind in {Kind.TEXT, Kind.INTEGER, Kind.LIST}
@@ -793,7 +905,7 @@ def test_a_text_that_holds_several_values_is_a_text_that_takes_them(
 )
 @pytest.mark.parametrize("name", ["Given", "start_date", "Symbol", "PanelName"])
 def test_no_words_change_a_declared_text(wording: str, name: str) -> None:
-    """Neither the description nor the name: what is described are suggestions, which nothing contradicts."""
+    """Neither the description nor the name: described options are suggestions, which no value contradicts."""
     param = {"name": name, "description": wording, "schema": {"type": "string"}}
     field = read_fields(function(param))[0]
     assert (field.kind, field.evidence["kind"]) == (Kind.TEXT, Evidence.DECLARED)
@@ -808,7 +920,7 @@ def test_no_words_change_a_declared_text(wording: str, name: str) -> None:
     "wording", [*OF_ANOTHER, "Options are 'a', 'b'. Default 'a'."], ids=row_id
 )
 def test_no_words_change_another_declared_type(kind: str, wording: str) -> None:
-    """A number has no options in words, and the items of a list no more than suggestions."""
+    """A number has no described options, and for the items of a list they are only suggestions."""
     schema = {"type": kind, "items": {"type": "string"}}
     plain, worded = (
         read_fields(function({"name": "Given", "description": text, "schema": schema}))[

@@ -59,8 +59,8 @@ def function(
     enforced: bool = True,
 ) -> SimpleNamespace:
     params = tuple(
-        Param(name=each, type=code, description=text)
-        for each, (code, text) in (described or DESCRIBED).items()
+        Param(name=parameter, type=code, description=text)
+        for parameter, (code, text) in (described or DESCRIBED).items()
     )
     fields = read_fields(Function(name=name, params=params))
     return SimpleNamespace(
@@ -160,21 +160,48 @@ class Fails:
 
 
 INTEGERS = [
-    (1, 1), ("1", 1), (" +2 ", 2), ("-3", -3), (4.0, 4), (Decimal("5.00"), 5), (fractions.Fraction(6), 6),
-    (np.int8(7), 7), (np.uint64(2**63 - 1), 2**63 - 1), (np.float32(8), 8), (np.array(9), 9),
-    (-(2**63), -(2**63)), (0, 0), ("7.0", 7), ("1e3", 1000), ("-2.50e2", -250),
-]  # fmt: skip
+    (1, 1),
+    ("1", 1),
+    (" +2 ", 2),
+    ("-3", -3),
+    (4.0, 4),
+    (Decimal("5.00"), 5),
+    (fractions.Fraction(6), 6),
+    (np.int8(7), 7),
+    (np.uint64(2**63 - 1), 2**63 - 1),
+    (np.float32(8), 8),
+    (np.array(9), 9),
+    (-(2**63), -(2**63)),
+    (0, 0),
+    ("7.0", 7),
+    ("1e3", 1000),
+    ("-2.50e2", -250),
+]
 NUMBERS = [
-    (0.1, 0.1), (1, 1), ("0.10", 0.1), (" 1e-7 ", 1e-7), (Decimal("0.1000"), 0.1), (np.float64(0.1), 0.1),
-    (np.int64(2**53 + 1), 2**53 + 1), (2**70, 2**70), (fractions.Fraction(1, 4), 0.25), ("5", 5), ("5.0", 5.0),
+    (0.1, 0.1),
+    (1, 1),
+    ("0.10", 0.1),
+    (" 1e-7 ", 1e-7),
+    (Decimal("0.1000"), 0.1),
+    (np.float64(0.1), 0.1),
+    (np.int64(2**53 + 1), 2**53 + 1),
+    (2**70, 2**70),
+    (fractions.Fraction(1, 4), 0.25),
+    ("5", 5),
+    ("5.0", 5.0),
     (Decimal("0.12345678901234567891"), Decimal("0.12345678901234567891")),
-]  # fmt: skip
+]
 DAY = "2025-03-04"
 DAYS = [
-    DAY, f" {DAY} ", dt.date(2025, 3, 4), dt.datetime(2025, 3, 4),  # noqa: DTZ001  # naive, as notebooks have them
-    pd.Timestamp(DAY), pd.Timestamp(DAY, tz="UTC"), pd.Series(pd.to_datetime([DAY])).to_numpy()[0],
+    DAY,
+    f" {DAY} ",
+    dt.date(2025, 3, 4),
+    dt.datetime(2025, 3, 4),  # noqa: DTZ001  # naive, as notebooks have them
+    pd.Timestamp(DAY),
+    pd.Timestamp(DAY, tz="UTC"),
+    pd.Series(pd.to_datetime([DAY])).to_numpy()[0],
     *(np.datetime64(DAY, unit) for unit in ("D", "m", "s", "ms", "us", "ns")),
-]  # fmt: skip
+]
 DATES = [
     *((day, DAY) for day in DAYS),
     ("2024-02-29", "2024-02-29"),
@@ -197,17 +224,37 @@ CHOICES = [
     (Word.DAY, "day"),
 ]
 TEXTS = [
-    ("007", "007"), (" a b ", " a b "), ("NaT", "NaT"), ("😀 é", "😀 é"), (7, "7"), (0.1, "0.1"),
-    (np.float64(0.5), "0.5"), (Decimal("1.50"), "1.50"), (True, "True"), (Word.DAY, "day"), (dt.date(2025, 3, 4), DAY),
+    ("007", "007"),
+    (" a b ", " a b "),
+    ("NaT", "NaT"),
+    ("😀 é", "😀 é"),
+    (7, "7"),
+    (0.1, "0.1"),
+    (np.float64(0.5), "0.5"),
+    (Decimal("1.50"), "1.50"),
+    (True, "True"),
+    (Word.DAY, "day"),
+    (dt.date(2025, 3, 4), DAY),
     (pd.Timestamp("2025-03-04 05:06"), "2025-03-04T05:06:00"),
     (np.datetime64("2025-03-04T05:06", "m"), "2025-03-04T05:06"),
-]  # fmt: skip
+]
 LISTS: list[tuple[Any, list[str]]] = [
-    ("a,b", ["a,b"]), (["a", "b"], ["a", "b"]), (("a",), ["a"]), ({"a"}, ["a"]), ({"a": 1}.keys(), ["a"]),
-    (["a", "a"], ["a", "a"]), (1, ["1"]), ([1, 2.5], ["1", "2.5"]), (range(2), ["0", "1"]),
-    (np.array(["a", "b"]), ["a", "b"]), (np.array([1, 2]), ["1", "2"]), (np.array("a"), ["a"]),
-    (pd.Series(["a", "b"]), ["a", "b"]), (pd.Index(["a"]), ["a"]), (pd.Categorical(["a"]), ["a"]),
-]  # fmt: skip
+    ("a,b", ["a,b"]),
+    (["a", "b"], ["a", "b"]),
+    (("a",), ["a"]),
+    ({"a"}, ["a"]),
+    ({"a": 1}.keys(), ["a"]),
+    (["a", "a"], ["a", "a"]),
+    (1, ["1"]),
+    ([1, 2.5], ["1", "2.5"]),
+    (range(2), ["0", "1"]),
+    (np.array(["a", "b"]), ["a", "b"]),
+    (np.array([1, 2]), ["1", "2"]),
+    (np.array("a"), ["a"]),
+    (pd.Series(["a", "b"]), ["a", "b"]),
+    (pd.Index(["a"]), ["a"]),
+    (pd.Categorical(["a"]), ["a"]),
+]
 BY_KIND: dict[Kind, list[tuple[Any, Any]]] = {
     Kind.INTEGER: INTEGERS,
     Kind.NUMBER: NUMBERS,
@@ -222,7 +269,7 @@ BY_KIND: dict[Kind, list[tuple[Any, Any]]] = {
 OPTIONS = {Kind.YES_NO: ("Yes", "No"), Kind.CHOICE: UNITS}
 
 
-def field(kind: Kind, **said: Any) -> Field:
+def field(kind: Kind, **attributes: Any) -> Field:
     return declared(
         Field(
             "Given",
@@ -230,7 +277,7 @@ def field(kind: Kind, **said: Any) -> Field:
             kind,
             "Given",
             "",
-            **{"options": OPTIONS.get(kind, ())} | said,
+            **{"options": OPTIONS.get(kind, ())} | attributes,
         )
     )
 
@@ -262,62 +309,176 @@ def test_what_stands_for_no_value_is_an_error_and_not_a_text(
     kind: Kind, value: Any
 ) -> None:
     """NaN, NaT and pd.NA are mistakes: nobody means the text 'nan' (FAULTS 90, 91)."""
-    for held in (value, [value]) if kind is Kind.LIST else (value,):
+    for entered in (value, [value]) if kind is Kind.LIST else (value,):
         with pytest.raises(ValueError, match=r"^has no value: '.*'\. Leave it out"):
-            accept(field(kind), held)
+            accept(field(kind), entered)
 
 
 BAD: list[tuple[Kind, Any, str]] = [
-    *((Kind.INTEGER, value, "takes a whole number, not") for value in (
-        "abc", "1.5", "1e-3", "1,000", "0x1", "٣", "", True, False, np.True_, 1.5, float("inf"), -float("inf"), 1e300,
-        2**63, -(2**63) - 1, 10**400, 10**5000, "9" * 19, "9" * 40, Decimal("1.5"), Decimal("Infinity"),
-        Decimal("1e999999"),
-        fractions.Fraction(1, 3), fractions.Fraction(10**400), 1j, np.uint64(2**63), dt.date(2025, 1, 1), object(),
-    )),
-    *((Kind.NUMBER, value, "takes a number, not") for value in (
-        "abc", "1,5", "-Infinity", "nan", True, np.False_, 1j, object(), 10**5000, fractions.Fraction(1, 3),
-    )),
-    *((Kind.NUMBER, value, "takes a finite number") for value in (float("inf"), "1e999", 10**400)),
-    *((Kind.DATE, value, "takes a date as YYYY-MM-DD, not") for value in (
-        "20250304", "2025-W10-2", "04.03.2025", "2025-3-4", "2025-03-04T00:00", "tomorrow", 20250304, "\uff12025-03-04",
-        np.datetime64("2025"), np.datetime64("2025-03"), np.datetime64("2025-03-04T05"), True,
-    )),
-    *((Kind.DATE, value, "is not a valid date") for value in ("2025-02-29", "2025-13-01", "0000-01-01")),
-    *((Kind.DATE, value, "without a time of day") for value in (
-        pd.Timestamp("2025-03-04 05:06"), dt.datetime(2025, 3, 4, 5, tzinfo=dt.UTC),
-        pd.Timestamp("2025-03-04") + pd.Timedelta(1, "ns"),
-    )),
-    *((kind, value, "takes one value, not") for kind in Kind if kind not in {Kind.LIST, Kind.JSON} for value in (
-        ["a"], ("a", "b"), {"a": 1}, {"a"}, np.array(["a"]), pd.Series(["a"]), pd.DataFrame({"a": [1]}),
-        iter("a"),
-    )),
-    *((kind, b"a", "takes one value, not") for kind in Kind if kind not in {Kind.LIST, Kind.JSON, Kind.FILE}),
+    *(
+        (Kind.INTEGER, value, "takes a whole number, not")
+        for value in (
+            "abc",
+            "1.5",
+            "1e-3",
+            "1,000",
+            "0x1",
+            "٣",
+            "",
+            True,
+            False,
+            np.True_,
+            1.5,
+            float("inf"),
+            -float("inf"),
+            1e300,
+            2**63,
+            -(2**63) - 1,
+            10**400,
+            10**5000,
+            "9" * 19,
+            "9" * 40,
+            Decimal("1.5"),
+            Decimal("Infinity"),
+            Decimal("1e999999"),
+            fractions.Fraction(1, 3),
+            fractions.Fraction(10**400),
+            1j,
+            np.uint64(2**63),
+            dt.date(2025, 1, 1),
+            object(),
+        )
+    ),
+    *(
+        (Kind.NUMBER, value, "takes a number, not")
+        for value in (
+            "abc",
+            "1,5",
+            "-Infinity",
+            "nan",
+            True,
+            np.False_,
+            1j,
+            object(),
+            10**5000,
+            fractions.Fraction(1, 3),
+        )
+    ),
+    *(
+        (Kind.NUMBER, value, "takes a finite number")
+        for value in (float("inf"), "1e999", 10**400)
+    ),
+    *(
+        (Kind.DATE, value, "takes a date as YYYY-MM-DD, not")
+        for value in (
+            "20250304",
+            "2025-W10-2",
+            "04.03.2025",
+            "2025-3-4",
+            "2025-03-04T00:00",
+            "tomorrow",
+            20250304,
+            "\uff12025-03-04",
+            np.datetime64("2025"),
+            np.datetime64("2025-03"),
+            np.datetime64("2025-03-04T05"),
+            True,
+        )
+    ),
+    *(
+        (Kind.DATE, value, "is not a valid date")
+        for value in ("2025-02-29", "2025-13-01", "0000-01-01")
+    ),
+    *(
+        (Kind.DATE, value, "without a time of day")
+        for value in (
+            pd.Timestamp("2025-03-04 05:06"),
+            dt.datetime(2025, 3, 4, 5, tzinfo=dt.UTC),
+            pd.Timestamp("2025-03-04") + pd.Timedelta(1, "ns"),
+        )
+    ),
+    *(
+        (kind, value, "takes one value, not")
+        for kind in Kind
+        if kind not in {Kind.LIST, Kind.JSON}
+        for value in (
+            ["a"],
+            ("a", "b"),
+            {"a": 1},
+            {"a"},
+            np.array(["a"]),
+            pd.Series(["a"]),
+            pd.DataFrame({"a": [1]}),
+            iter("a"),
+        )
+    ),
+    *(
+        (kind, b"a", "takes one value, not")
+        for kind in Kind
+        if kind not in {Kind.LIST, Kind.JSON, Kind.FILE}
+    ),
     *((kind, np.timedelta64(5, "ns"), "does not take a duration") for kind in Kind),
-    *((Kind.JSON, value, "does not take") for value in (
-        b"a", iter("a"), object(), [object()], {"a": {1: len}}, {("a",): 1}, {"a": b"a"},
-    )),
+    *(
+        (Kind.JSON, value, "does not take")
+        for value in (
+            b"a",
+            iter("a"),
+            object(),
+            [object()],
+            {"a": {1: len}},
+            {("a",): 1},
+            {"a": b"a"},
+        )
+    ),
     *((Kind.JSON, value, "has no value") for value in ([float("nan")], {"a": pd.NaT})),
-    (Kind.JSON, pd.DataFrame({"a": [1]}), "takes one column, not a whole table: use table.to_dict('records')"),
-    *((Kind.TEXT, value, "takes text, not") for value in (object(), dt.timedelta(1), len, int, ...)),
-    *((Kind.LIST, value, "takes a list, not") for value in (
-        {"a": 1}, np.array([["a"]]), iter(["a"]), (one for one in "ab"),
-    )),
-    (Kind.LIST, pd.DataFrame({"a": [1]}), "takes one column, not a whole table: use table['a'] (in %funcs"),
-    *((Kind.LIST, value, "takes a list of texts, not") for value in (
-        [["a"]], [b"a"], b"ab", bytearray(b"a"), [{"a": 1}],
-    )),
+    (
+        Kind.JSON,
+        pd.DataFrame({"a": [1]}),
+        "takes one column, not a whole table: use table.to_dict('records')",
+    ),
+    *(
+        (Kind.TEXT, value, "takes text, not")
+        for value in (object(), dt.timedelta(1), len, int, ...)
+    ),
+    *(
+        (Kind.LIST, value, "takes a list, not")
+        for value in (
+            {"a": 1},
+            np.array([["a"]]),
+            iter(["a"]),
+            (letter for letter in "ab"),
+        )
+    ),
+    (
+        Kind.LIST,
+        pd.DataFrame({"a": [1]}),
+        "takes one column, not a whole table: use table['a'] (in %funcs",
+    ),
+    *(
+        (Kind.LIST, value, "takes a list of texts, not")
+        for value in (
+            [["a"]],
+            [b"a"],
+            b"ab",
+            bytearray(b"a"),
+            [{"a": 1}],
+        )
+    ),
     *((Kind.LIST, [value], "takes text, not") for value in (None, object())),
-    *((kind, "a\ud800", "an invalid character (a lone surrogate)") for kind in (Kind.TEXT, Kind.LIST, Kind.SYMBOL)),
+    *(
+        (kind, "a\ud800", "an invalid character (a lone surrogate)")
+        for kind in (Kind.TEXT, Kind.LIST, Kind.SYMBOL)
+    ),
     *((kind, Fails(), "Given does not take '<Fails>'") for kind in Kind),
     (Kind.YES_NO, "maybe", "has no option 'maybe'. Options are 'Yes' and 'No'."),
     (Kind.YES_NO, 1, "has no option '1'"),
     (Kind.CHOICE, "wek", "has no option 'wek'. Did you mean 'week'?"),
     (Kind.CHOICE, "zzz", "has no option 'zzz'. Options are 'day', 'week' and 'month'."),
-]  # fmt: skip
+]
 
 
 def test_several_values_for_one_field_are_those_of_a_sweep() -> None:
-    """A list where one value goes is answered with the way to sweep it."""
+    """The error of a list for a single value says how to sweep it."""
     form = form_with(field(Kind.SYMBOL))
     for value, is_several in (
         (["a", "b"], True),
@@ -326,9 +487,9 @@ def test_several_values_for_one_field_are_those_of_a_sweep() -> None:
         (b"a", False),
     ):
         form["Given"] = value
-        [[said]] = form.errors.values()
+        [[message]] = form.errors.values()
         way = " To run it for each value: %funcs sweep, fn.sweep(…), or Run for each in a panel."
-        assert said.endswith(way) == is_several
+        assert message.endswith(way) == is_several
 
 
 @pytest.mark.parametrize(
@@ -377,7 +538,7 @@ def test_a_number_outside_its_bounds_is_an_error(value: Any, words: str) -> None
 
 
 def test_the_last_date_may_not_stand_before_the_first() -> None:
-    """Reversed dates are an error of the second one; equal dates are valid."""
+    """Reversed dates are an error at the second one; equal dates are valid."""
     form = filled(StartDate="2025-03-04", EndDate=dt.date(2025, 3, 3))
     assert form.errors == {
         "EndDate": ["EndDate 2025-03-03 is before StartDate 2025-03-04."]
@@ -542,8 +703,8 @@ def test_options_hold_where_all_of_them_are_such(
     kind: Kind, options: Any, value: Any, sent: Any
 ) -> None:
     """Options exclude other values, unless some of them aren't numbers or dates."""
-    one = field(kind, options=options)
-    form = form_with(one, Given=value)
+    restricted = field(kind, options=options)
+    form = form_with(restricted, Given=value)
     assert form.args.get("Given") == sent
     assert ("Given" in form.errors) is (sent is None)
     if sent is not None:
@@ -619,7 +780,7 @@ def test_the_schema_and_the_form_agree_on_what_is_valid(
     )
     if all(name in DESCRIBED for name in args):
         form = Form(function(), **args)
-        # A single string for a list is taken from a person, and becomes an array; else both agree.
+        # The form accepts a single string for a list, and makes it an array; else both agree.
         assert (form.errors == {}) is (valid or args.get("Dimensions") == "Region")
 
 
@@ -662,7 +823,7 @@ def test_a_schema_has_no_default_that_its_own_options_refuse() -> None:
     assert schema["properties"]["E"]["default"] == ["day"]
 
 
-# JSON has parts of its own, and a file has to be there.
+# JSON has its own tests, and a file has to exist.
 NOT_BY_SCHEMA = {Kind.JSON, Kind.FILE}
 NAMES = st.sampled_from(["A", "a", "B", "StartDate", "EndDate", "class", "?"])
 FIELDS = st.lists(
@@ -770,11 +931,12 @@ def test_whatever_is_set_the_form_never_raises_and_gives_what_is_valid(
         [declared(field) for field in fields] if data.draw(st.booleans()) else fields
     )
     form = form_with(*fields, validate=data.draw(st.booleans()))
-    held = {name: data.draw(VALUES) for name in {field.name for field in fields}}
-    for name, value in held.items():
+    values = {name: data.draw(VALUES) for name in {field.name for field in fields}}
+    for name, value in values.items():
         form[name] = value
-    args, errors = form.args, form.errors
-    # A number with more digits than a float has stays a Decimal, which the service gets as a text.
+    args = form.args
+    errors = form.errors
+    # A number with more digits than a float stays a Decimal, which is sent as text.
     json.dumps(plain(args), ensure_ascii=False).encode()
     assert args == form.args
     assert errors == form.errors
@@ -826,7 +988,7 @@ JSON_SCALARS = st.one_of(
 )
 
 
-# Options that are none of the field's kind don't exclude other values, so only the pattern refuses an empty one.
+# Options of another kind than the field don't exclude values, so only the pattern refuses an empty one.
 ENFORCED = {"options": Evidence.DECLARED, "required": Evidence.DECLARED}
 UNUSABLE = Field(
     "a",
@@ -849,14 +1011,14 @@ def test_what_the_schema_accepts_the_form_accepts(
     """The form accepts whatever the schema does, except reversed dates."""
     form = form_with(*fields)
     schema = form.json_schema()
-    # For each field the first value that its own schema takes, so that most of what is tried is valid as a whole.
-    held = {}
+    # The first value that each field's schema accepts, so that most examples are valid as a whole.
+    valid = {}
     for name, own in schema["properties"].items():
         checker = jsonschema.Draft202012Validator(own, format_checker=CHECKER)
         fitting = [value for value in values if checker.is_valid(value)]
-        held |= {name: fitting[0]} if fitting else {}
-    if jsonschema.Draft202012Validator(schema, format_checker=CHECKER).is_valid(held):
-        form.update(held)
+        valid |= {name: fitting[0]} if fitting else {}
+    if jsonschema.Draft202012Validator(schema, format_checker=CHECKER).is_valid(valid):
+        form.update(valid)
         assert not [
             text
             for texts in form.errors.values()
@@ -894,11 +1056,11 @@ def test_a_choice_with_yes_and_no_takes_true_and_false(
         name="F",
         params=(Param(name="Mode", description="Options are 'Yes', 'No', 'Auto'."),),
     )
-    (one,) = read_fields(function)
-    assert accept(declared(one), value) == sent
+    (mode,) = read_fields(function)
+    assert accept(declared(mode), value) == sent
 
 
-# The same words without a schema: nothing of them is enforced.
+# The same descriptions without a schema: none is enforced.
 GIVEN = {
     "Flag": (0, "Options are 'on', 'off'"),
     "Names": (0, "A list of names"),
@@ -939,7 +1101,7 @@ GIVEN = {
 def test_what_is_only_described_is_sent_as_given_with_a_warning(
     name: str, value: Any, sent: Any, warning: str
 ) -> None:
-    """A reading of prose never stops a run, and what is assumed from a name says nothing (FAULTS 85, 86, 90)."""
+    """Rules read from prose never stop a run, and assumptions from a name don't warn (FAULTS 85, 86, 90)."""
     given = {"Symbol": "x", "PanelName": "Card", name: value}
     form = Form(function(DESCRIBED | GIVEN, enforced=False), **given)
     assert form.check()[name] == sent
@@ -951,7 +1113,7 @@ def test_what_is_only_described_is_sent_as_given_with_a_warning(
 
 
 def test_dates_that_are_only_described_may_be_in_any_order() -> None:
-    """Reversed dates are an error only where the catalog declares both to be dates (FAULTS 85)."""
+    """Reversed dates are an error only if the catalog declares both as dates (FAULTS 85)."""
     for text, warns in (("YYYY-MM-DD", True), ("", False)):
         described = function(
             {"StartDate": (0, text), "EndDate": (0, text)}, enforced=False

@@ -70,13 +70,20 @@ def filled(**values: Any) -> Form:
 
 
 def test_a_parameter_stays_one_field_and_has_its_parts_in_it() -> None:
-    """Each part has a name, a label, a kind, options, a default and bounds as any field."""
+    """Each part has a name, a label, a kind, options, a default and bounds, like any field."""
     assert [field.name for field in FIELDS] == ["customer", "items", "n"]
     parts = {field.name: field for field in with_parts(FIELDS)}
     assert list(parts)[1:10] == [
-        "customer.name", "customer.email", "customer.age", "customer.tier", "customer.address", "customer.address.city",
-        "customer.address.geo", "customer.address.geo.lat", "customer.address.geo.more",
-    ]  # fmt: skip
+        "customer.name",
+        "customer.email",
+        "customer.age",
+        "customer.tier",
+        "customer.address",
+        "customer.address.city",
+        "customer.address.geo",
+        "customer.address.geo.lat",
+        "customer.address.geo.more",
+    ]
     assert [name for name in parts if name.startswith("items")] == [
         "items",
         "items[].sku",
@@ -151,7 +158,7 @@ def test_the_parts_of_all_schemas_of_an_object_are_read() -> None:
     ],
 )  # fmt: skip
 def test_dotted_names_spell_an_object(values: Any, args: Any) -> None:
-    """Alone, or together with the object; what only a server sets is left out."""
+    """Alone, or together with the object; read-only parts are left out."""
     form = filled(**values)
     assert (form.errors, form.args) == ({}, args)
 
@@ -185,10 +192,10 @@ def test_dotted_names_spell_an_object(values: Any, args: Any) -> None:
 def test_errors_are_at_the_part(values: Any, errors: dict[str, str]) -> None:
     """A part that an optional object requires is required once the object has a value."""
     assert filled().errors == {}
-    said = filled(**values).errors
-    assert said.keys() == errors.keys()
+    messages = filled(**values).errors
+    assert messages.keys() == errors.keys()
     for name, words in errors.items():
-        assert any(word in said[name][0] for word in words.split("|"))
+        assert any(word in messages[name][0] for word in words.split("|"))
 
 
 @pytest.mark.parametrize(
@@ -272,7 +279,7 @@ def test_parts_may_be_variables_or_several_values() -> None:
 
 
 def test_a_table_of_values_is_converted_as_elsewhere() -> None:
-    """Numpy's numbers and dates too, in objects and in rows."""
+    """Also numpy's numbers and dates, in objects and in rows."""
     rows = pd.DataFrame({"sku": ["a"], "count": [2]}).to_dict("records")
     assert filled(items=rows).args == {"items": [{"sku": "a", "count": 2}]}
     with pytest.raises(ArgumentError, match="takes one column"):
@@ -292,7 +299,7 @@ def test_the_docstring_lists_the_parts() -> None:
 
 @pytest.mark.slow
 def test_reading_parts_takes_linear_time() -> None:
-    """However many objects share a part, and whatever refers to itself."""
+    """However many objects share a part, and whichever refer to themselves."""
 
     part: Any = {
         "type": "object",

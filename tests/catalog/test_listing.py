@@ -23,16 +23,40 @@ from jupyter_funcs.catalog.listing import (
 from jupyter_funcs.core.errors import NotFoundError, ProtocolError
 
 PARAM = {
-    "id": 11, "name": "Symbol", "type": 6, "description": "[Optional] x", "required": True, "functionId": 1,
-    "sortValue": 3, "context": None, "schema": {"type": "string"},
-}  # fmt: skip
+    "id": 11,
+    "name": "Symbol",
+    "type": 6,
+    "description": "[Optional] x",
+    "required": True,
+    "functionId": 1,
+    "sortValue": 3,
+    "context": None,
+    "schema": {"type": "string"},
+}
 FUNCTION = {
-    "id": 1, "name": "Get Panel Daily", "assetId": 2, "assetName": "Card Spend", "description": "Daily measures.",
-    "params": [PARAM], "sortValue": 4, "groupId": 5, "groupName": "Panels", "authorId": 6, "authorUserName": "ada",
-    "isShared": True, "entryPoint": "get_panel_daily", "uniqueId": "u-1", "notebookId": "n-1",
-    "notebookName": "panels.ipynb", "orgName": "Acme", "type": None, "source": None, "context": None,
-    "returns": {"type": "array"}, "changesData": False,
-}  # fmt: skip
+    "id": 1,
+    "name": "Get Panel Daily",
+    "assetId": 2,
+    "assetName": "Card Spend",
+    "description": "Daily measures.",
+    "params": [PARAM],
+    "sortValue": 4,
+    "groupId": 5,
+    "groupName": "Panels",
+    "authorId": 6,
+    "authorUserName": "ada",
+    "isShared": True,
+    "entryPoint": "get_panel_daily",
+    "uniqueId": "u-1",
+    "notebookId": "n-1",
+    "notebookName": "panels.ipynb",
+    "orgName": "Acme",
+    "type": None,
+    "source": None,
+    "context": None,
+    "returns": {"type": "array"},
+    "changesData": False,
+}
 
 
 def parse(document: Any) -> Catalog:
@@ -91,13 +115,15 @@ def test_only_a_name_is_needed() -> None:
     (function,) = parse([{"name": "F", "params": [{"name": "P"}]}])
     assert function == Function(name="F", params=(Param(name="P"),))
     assert function.params[0].encoding is Encoding.TEXT
-    said = msgspec.structs.asdict(function) | msgspec.structs.asdict(function.params[0])
-    said = {
+    attributes = msgspec.structs.asdict(function) | msgspec.structs.asdict(
+        function.params[0]
+    )
+    attributes = {
         key: value
-        for key, value in said.items()
+        for key, value in attributes.items()
         if key not in {"name", "params", "encoding"}
     }
-    assert set(map(repr, said.values())) == {"0", "''", "False", "None", "{}"}
+    assert set(map(repr, attributes.values())) == {"0", "''", "False", "None", "{}"}
 
 
 @pytest.mark.parametrize(
@@ -119,11 +145,11 @@ def test_no_field_of_another_type_refuses_a_listing(junk: Any) -> None:
     assert without.params == ()
 
 
-@pytest.mark.parametrize("said", [True, "true", " Yes", 1, False, "false", "no", None])
-def test_a_flag_as_text_means_what_it_says(said: Any) -> None:
+@pytest.mark.parametrize("flag", [True, "true", " Yes", 1, False, "false", "no", None])
+def test_a_flag_as_text_means_what_it_says(flag: Any) -> None:
     """The text 'false' is not true."""
-    assert Param.read({"name": "P", "required": said}).required is (
-        None if said is None else said in {True, "true", " Yes"}
+    assert Param.read({"name": "P", "required": flag}).required is (
+        None if flag is None else flag in {True, "true", " Yes"}
     )
 
 
@@ -238,17 +264,25 @@ def test_functions_stand_by_sort_value_and_ties_in_listing_order() -> None:
     assert names(parse(named("b", "a", "c"))) == ["b", "a", "c"]
 
 
-CATALOG = parse([
-    {"name": "Get Panel Daily", "id": 7, "description": "Day spend", "params": named("Symbol"), "groupName": "Panels"},
-    {"name": "Get Panels", "id": 8, "assetName": "Cards"},
-    {"name": "9", "id": 3},
-    {"name": "Tops & Co", "id": 9},
-    {"name": "???"},
-])  # fmt: skip
+CATALOG = parse(
+    [
+        {
+            "name": "Get Panel Daily",
+            "id": 7,
+            "description": "Day spend",
+            "params": named("Symbol"),
+            "groupName": "Panels",
+        },
+        {"name": "Get Panels", "id": 8, "assetName": "Cards"},
+        {"name": "9", "id": 3},
+        {"name": "Tops & Co", "id": 9},
+        {"name": "???"},
+    ]
+)
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "expected"),
     [
         ("Get Panel Daily", "Get Panel Daily"),
         ("get_panel_daily", "Get Panel Daily"),
@@ -264,10 +298,10 @@ CATALOG = parse([
     ],
 )
 def test_a_function_is_found_by_name_slug_id_and_any_spelling(
-    name: str | int, found: str
+    name: str | int, expected: str
 ) -> None:
     """The wire name wins over the slug, the slug over the id, and all of them over other spellings."""
-    assert CATALOG.get(name).name == found
+    assert CATALOG.get(name).name == expected
 
 
 @pytest.mark.parametrize(
@@ -313,7 +347,7 @@ def test_names_that_are_alike_are_all_reachable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "names"),
     [
         ("", ["Get Panel Daily", "Get Panels", "9", "Tops & Co", "???"]),
         ("panel daily", ["Get Panel Daily"]),
@@ -329,10 +363,10 @@ def test_names_that_are_alike_are_all_reachable() -> None:
     ],
 )
 def test_a_search_finds_every_word_somewhere_and_names_first(
-    words: str, found: list[str]
+    words: str, names: list[str]
 ) -> None:
-    """Words are searched in names, groups, descriptions and parameters; half of them will do if none has more."""
-    assert [function.name for function in CATALOG.search(words)] == found
+    """Words are searched in names, groups, descriptions and parameters; half of them are enough if none has more."""
+    assert [function.name for function in CATALOG.search(words)] == names
 
 
 @pytest.mark.parametrize("word", ["company", "companies", "Company", "daily", "by"])
@@ -347,8 +381,8 @@ def test_a_word_finds_one_and_several(word: str) -> None:
     catalog = parse(
         [{"name": str(at), "description": text} for at, text in enumerate(texts)]
     )
-    found = {"daily": ["2"], "by": ["0", "1", "2", "3"]}.get(word, ["0", "1", "2"])
-    assert [function.name for function in catalog.search(word)] == found
+    expected = {"daily": ["2"], "by": ["0", "1", "2", "3"]}.get(word, ["0", "1", "2"])
+    assert [function.name for function in catalog.search(word)] == expected
 
 
 @pytest.mark.parametrize(
@@ -365,7 +399,7 @@ def test_a_word_finds_one_and_several(word: str) -> None:
 def test_the_whole_title_or_name_of_a_function_is_found_first(
     words: str, first: str
 ) -> None:
-    """Not what has it as a part, or in a name that a framework made of the path."""
+    """Before functions that contain it, or whose name was generated from a path."""
     read = CATALOG.functions[0].changed(title="Read Flow", short_name="read_flow")
     catalog = Catalog(
         [
@@ -404,12 +438,12 @@ def test_what_a_parameter_may_be_is_found() -> None:
 def test_what_is_named_like_the_words_is_found_first() -> None:
     """A full name comes first, even if other names start with it."""
     names = ["Get Panel Daily", "Panel", "Get Panel"]
-    found = parse([{"name": name} for name in names]).search("get_panel")
-    assert [function.name for function in found] == ["Get Panel", "Get Panel Daily"]
+    functions = parse([{"name": name} for name in names]).search("get_panel")
+    assert [function.name for function in functions] == ["Get Panel", "Get Panel Daily"]
 
 
 @pytest.mark.parametrize(
-    ("said", "group"),
+    ("listed", "group"),
     [
         ({"groupName": "G", "assetName": "A"}, "G"),
         ({"assetName": "A"}, "A"),
@@ -419,10 +453,10 @@ def test_what_is_named_like_the_words_is_found_first() -> None:
     ],
 )
 def test_a_function_without_a_group_stands_under_its_asset(
-    said: dict[str, Any], group: str
+    listed: dict[str, Any], group: str
 ) -> None:
     """Every function has a heading."""
-    assert parse([{"name": "F", **said}]).functions[0].group == group
+    assert parse([{"name": "F", **listed}]).functions[0].group == group
 
 
 @pytest.mark.parametrize(
@@ -463,9 +497,9 @@ def test_slugs_are_legal_distinct_and_each_finds_its_function(wire: list[str]) -
     for slug, function in zip(catalog.slugs, catalog, strict=True):
         assert slug.isidentifier()
         assert not slug.startswith("_")
-        found = catalog.get(slug)
-        # A wire name that is another one's slug wins: it was written by a person.
-        assert found is function or found.name == slug
+        match = catalog.get(slug)
+        # A wire name that equals another function's slug wins, because a user wrote it.
+        assert match is function or match.name == slug
 
 
 def test_a_suggestion_in_a_large_catalog_looks_at_each_name_once(
@@ -496,7 +530,7 @@ def test_ten_thousand_equal_names_are_all_told_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "message"),
     [
         ([], ["a"], "Listed again: 1 added (a)."),
         (["a", "a"], ["a"], "Listed again: 1 removed (a)."),
@@ -506,7 +540,7 @@ def test_ten_thousand_equal_names_are_all_told_apart() -> None:
     ],
 )
 def test_changes_are_said_in_words(
-    before: list[str], after: list[str], said: str
+    before: list[str], after: list[str], message: str
 ) -> None:
     """Two functions may have one name; names are short and visible; the order isn't a change."""
     assert (
@@ -516,5 +550,5 @@ def test_changes_are_said_in_words(
                 for names in (before, after)
             )
         )
-        == said
+        == message
     )

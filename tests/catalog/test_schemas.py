@@ -89,7 +89,7 @@ def field_of(schema: Any, description: str = "", name: str = "Given") -> Field:
 def test_a_schema_decides_kind_and_options(
     schema: Any, kind: Kind, options: tuple[str, ...]
 ) -> None:
-    """Types, options, references and null are read; what no control fits is JSON text."""
+    """Types, options, references and null are read; types without a control are JSON text."""
     field = field_of(schema, "Options are 'x', 'y'." if kind is not Kind.TEXT else "")
     assert (field.kind, field.is_declared()) == (kind, True)
     if options:
@@ -103,7 +103,7 @@ def test_a_schema_decides_kind_and_options(
     "schema", [None, {}, {"description": "x"}, {"default": 1}, "text", 7, [], False]
 )
 def test_a_schema_that_says_nothing_of_the_values_declares_nothing(schema: Any) -> None:
-    """Words decide then, as without a schema."""
+    """Then the description decides, as without a schema."""
     field = field_of(schema, "Options are 'x', 'y'.")
     assert field.options == ("x", "y")
     assert field.evidence == {"kind": Evidence.DESCRIBED, "options": Evidence.DESCRIBED}
@@ -112,7 +112,7 @@ def test_a_schema_that_says_nothing_of_the_values_declares_nothing(schema: Any) 
 def test_contradictions_are_named_once_when_the_functions_are_listed(
     answering: Callable[..., Session],
 ) -> None:
-    """One warning names the first three, and the functions are there."""
+    """One warning names the first three, and the functions are listed."""
     wrong = [{"name": f"p{at}", "schema": {"enum": []}} for at in range(5)]
     listing = [
         {"name": "F", "params": [*wrong, {"name": "ok", "schema": {"enum": ["a"]}}]}
@@ -165,10 +165,10 @@ def test_bounds_are_inclusive(
 )
 def test_a_schema_that_contradicts_itself_does_not_enforce_that(schema: Any) -> None:
     """Nobody could fill in such a field; the source decides instead, and the problem has a text."""
-    found = Schemas().read(schema)
-    assert found is not None
-    assert found.problem
-    assert (found.options, found.bounds) == ((), (None, None))
+    read = Schemas().read(schema)
+    assert read is not None
+    assert read.problem
+    assert (read.options, read.bounds) == ((), (None, None))
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_a_schema_that_contradicts_itself_does_not_enforce_that(schema: Any) -> 
 def test_a_value_has_the_type_that_its_schema_declares(
     schema: Any, value: Any, typed: Any
 ) -> None:
-    """Numbers are numbers and flags are flags; a text stays one where the schema allows texts (FAULTS 156)."""
+    """Numbers are numbers and flags are flags; text stays text if the schema allows it (FAULTS 156)."""
     sent = form_with(field_of(schema), Given=value).check()
     assert sent == {"Given": typed}
     assert type(sent["Given"]) is type(typed)
@@ -247,7 +247,7 @@ def test_a_value_that_contradicts_its_schema_is_an_error_at_its_field(
     "value", ["[1,2,", ' {"a": 1,', "{", "[draft] title", "[1, NaN]"]
 )
 def test_a_text_that_begins_as_json_but_is_none_gets_a_warning(value: str) -> None:
-    """It is sent as a text, which a parameter of any type takes."""
+    """It is sent as text, which a parameter of any type accepts."""
     form = form_with(field_of(True), Given=value)
     assert form.check() == {"Given": value}
     [warning] = form.warnings["Given"]
@@ -293,8 +293,9 @@ MOMENTS = {
 def test_a_text_that_is_not_of_its_format_gets_a_warning(
     format_: str, texts: tuple[list[str], list[str]]
 ) -> None:
-    """With an example; it is sent, since programs read other texts too."""
-    field, (good, bad) = field_of({"type": "string", "format": format_}), texts
+    """With an example; it is sent, because the service may accept other formats too."""
+    field = field_of({"type": "string", "format": format_})
+    (good, bad) = texts
     for value in good:
         assert form_with(field, Given=value).warnings == {}, value
     for value in bad:
@@ -314,7 +315,7 @@ def test_a_text_that_is_not_of_its_format_gets_a_warning(
 
 @pytest.mark.parametrize("value", ["1,2,3", [1, 2], "NaN", ["[1,"], '"a"', "", '"[1]"'])
 def test_any_other_text_and_value_gets_none(value: Any) -> None:
-    """A list may hold such a text."""
+    """A list may contain such a text."""
     form = form_with(field_of(True), Given=value)
     assert (form.errors, form.warnings) == ({}, {})
 
@@ -337,7 +338,7 @@ def test_the_default_and_the_words_of_a_schema_are_used() -> None:
 
 @pytest.mark.usefixtures("no_hang")
 def test_a_hostile_schema_ends() -> None:
-    """Exponentially many references, endless ones, and patterns that backtrack are left unchecked."""
+    """Exponential or endless references, and patterns that backtrack, aren't checked."""
     deep: dict[str, Any] = {
         f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(40)
     }
@@ -439,7 +440,7 @@ def test_a_plain_schema_accepts_what_jsonschema_accepts(
 
 @pytest.mark.slow
 def test_the_forms_of_the_demo_open_without_jsonschema() -> None:
-    """With rfc3987-syntax its import takes seconds."""
+    """If rfc3987-syntax is installed, its import takes seconds."""
     code = """
 import sys
 import jupyter_funcs as jf

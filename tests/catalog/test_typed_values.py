@@ -1,4 +1,4 @@
-"""A value reaches a Python function with its own type, by whichever way it comes in."""
+"""A value reaches a Python function with its own type, however it was entered."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def kinds(
     free: dict[str, Any] | list[Any] | None = None,
     table: pd.DataFrame | None = None,
 ) -> list[dict[str, str]]:
-    """Note what arrived."""
+    """Note the arguments."""
     arrived.append(dict(locals()))
     return [{"arrived": "yes"}]
 
@@ -75,7 +75,7 @@ def _nothing_arrived() -> None:
 
 
 def got(name: str) -> Any:
-    """Return what the last and only call had for a parameter."""
+    """Return the value of a parameter in the last and only call."""
     [call] = arrived
     arrived.clear()
     return call[name]
@@ -187,14 +187,14 @@ def test_a_value_of_an_allowed_type_arrives_as_it_is(
     name: str,
     values: list[Any],
 ) -> None:
-    """Blank, empty and null values, repeats, long numbers and texts that look like numbers, where they are declared."""
+    """Blank, empty and null values, repeats, long numbers and texts that look like numbers, if they are declared."""
     for value in values:
         # A cell without a value leaves its argument out.
         if way is by_table and value is None:
             continue
         way(session, name, value, tmp_path)
-        found = got(name)
-        assert is_alike(found, value), (found, value)
+        received = got(name)
+        assert is_alike(received, value), (received, value)
 
 
 @pytest.mark.fault(155)
@@ -206,14 +206,14 @@ def test_a_variable_in_a_magic_arrives_as_it_is(
     for value in values:
         shell.user_ns["held"] = value
         shell.run_line_magic("funcs", f"call kinds {name}=$held -q")
-        assert is_alike(found := got(name), value), (found, value)
+        assert is_alike(received := got(name), value), (received, value)
         shell.run_cell_magic("funcs", "call kinds -q", f"{name}: $held")
-        assert is_alike(found := got(name), value), (found, value)
+        assert is_alike(received := got(name), value), (received, value)
 
 
 @pytest.mark.fault(155)
 def test_a_cell_of_json_has_its_types(shell: InteractiveShell) -> None:
-    """Texts stay texts, and numbers, null and lists are what they are."""
+    """Texts, numbers, null and lists keep their types."""
     values = {
         "either": "7",
         "turned": 7,
@@ -256,7 +256,7 @@ def test_the_runs_of_a_sweep_differ_by_type_and_order(
 def test_a_cell_of_a_table_without_a_value_leaves_its_argument_out(
     session: Session,
 ) -> None:
-    """Although the function takes null."""
+    """Although the function accepts null."""
     session.kinds.sweep(
         pd.DataFrame(
             {"maybe": pd.array([7, None], dtype="Int64"), "perhaps": [None, "x"]}
@@ -334,10 +334,10 @@ REFUSED: list[tuple[str, Any]] = [
 def test_a_value_of_another_type_is_converted_if_nothing_is_lost(
     session: Session, name: str, value: Any, expected: Any
 ) -> None:
-    """From numpy, pandas, Decimal and Fraction, and from texts to what is declared."""
+    """From numpy, pandas, Decimal and Fraction, and from texts to the declared type."""
     session.kinds(**{name: value})
-    found = got(name)
-    assert is_alike(found, expected), found
+    received = got(name)
+    assert is_alike(received, expected), received
 
 
 @pytest.mark.parametrize(("name", "value"), REFUSED, ids=row_id)
@@ -353,7 +353,7 @@ def test_a_value_that_would_lose_something_is_refused(
 def test_what_is_empty_clears_a_field_that_does_not_declare_it(
     session: Session,
 ) -> None:
-    """``None`` of a text, and an empty text of a number or a date."""
+    """``None`` clears a text, and an empty text clears a number or a date."""
     empty = [
         ("text", None),
         ("whole", ""),
@@ -370,7 +370,7 @@ def test_what_is_empty_clears_a_field_that_does_not_declare_it(
 
 @pytest.mark.fault(155)
 def test_without_validation_exactly_what_was_given_arrives(session: Session) -> None:
-    """Also what the annotation refuses is passed on, for the function's own check."""
+    """Values that the annotation refuses are passed on too, for the function's own check."""
     for name, value in (
         ("text", ""),
         ("text", None),
@@ -463,11 +463,11 @@ def test_entered_text_is_read_by_the_declared_type(
     name: str,
     texts: dict[str, Any],
 ) -> None:
-    """Where text is allowed, it is text, whatever the order of the types; ``json:`` says otherwise."""
+    """If text is allowed it is text, whatever the order of the types, unless it begins with ``json:``."""
     for text, expected in texts.items():
         way(shell, session, name, text, monkeypatch)
-        found = got(name)
-        assert is_alike(found, expected), (text, found)
+        received = got(name)
+        assert is_alike(received, expected), (text, received)
 
 
 @pytest.mark.fault(155)
@@ -506,9 +506,9 @@ def test_an_entered_list_keeps_its_order_repeats_and_types(
         text = json.dumps(values)
         for way in (by_cell, by_shell):
             way(shell, session, name, text, monkeypatch)
-            assert is_alike(found := got(name), values), found
+            assert is_alike(received := got(name), values), received
         shell.run_line_magic("funcs", f"call kinds {name}={text} -q")
-        assert is_alike(found := got(name), values), found
+        assert is_alike(received := got(name), values), received
     by_shell(shell, session, "ids", "json:[]", monkeypatch)
     assert got("ids") == []
     capsys.readouterr()
@@ -533,7 +533,7 @@ def test_an_object_is_passed_by_reference(
 def test_an_object_is_in_no_record(
     session: Session, shell: InteractiveShell, tmp_path: Path
 ) -> None:
-    """The history says its type, repeating the run is refused, and so is a preset with it; no result is cached."""
+    """The history has its type, repeating the run or saving a preset is refused, and no result is cached."""
     frame = pd.DataFrame({"a": ["a cell of the table"]})
     shell.user_ns["held"] = frame
     shell.run_line_magic("funcs", "call kinds table=$held -q")
@@ -558,7 +558,7 @@ def test_an_object_is_in_no_record(
 
 def test_an_object_that_changes_is_passed_as_it_is_then(session: Session) -> None:
     """A form holds it, not a copy."""
-    form = session.kinds.form(bare=(held := [1]))
-    held.append(2)
+    form = session.kinds.form(bare=(values := [1]))
+    values.append(2)
     session.kinds.submit(form).result()
     assert got("bare") == [1, 2]

@@ -1,4 +1,4 @@
-"""Several values of one field: what a form makes of them, and how a person enters them."""
+"""Several values of one field: how a form converts them, and how users enter them."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ YES = declared(
 )
 
 
-def form_of(one: Field, value: Any, **variables: Any) -> Form:
-    form = form_with(one)
+def form_of(field: Field, value: Any, **variables: Any) -> Form:
+    form = form_with(field)
     form.variables = lambda: variables
-    form[one.name] = value
+    form[field.name] = value
     return form
 
 
@@ -119,11 +119,11 @@ def test_a_variable_stands_for_each_of_its_values(
 
 def test_a_variable_of_a_list_field_is_one_list_or_several() -> None:
     """For a list field, a variable of texts is one value, and a variable of lists is several."""
-    each = Each((Variable("d"),))
-    assert form_of(DIMENSIONS, each, d=["Region", "Brand"]).args == {
+    values = Each((Variable("d"),))
+    assert form_of(DIMENSIONS, values, d=["Region", "Brand"]).args == {
         "Dimensions": [["Region", "Brand"]]
     }
-    assert form_of(DIMENSIONS, each, d=[["Region"], ["Brand"]]).args == {
+    assert form_of(DIMENSIONS, values, d=[["Region"], ["Brand"]]).args == {
         "Dimensions": [["Region"], ["Brand"]]
     }
     within = form_of(DIMENSIONS, Each((["Region", Variable("d")],)), d=["Brand"])
@@ -167,21 +167,21 @@ def test_ten_thousand_values_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
     """A form converts thousands of values once, until they change."""
     read: list[Each] = []
 
-    def counted(one: Field, each: Each, *args: Any, **options: Any) -> Any:
-        read.append(each)
-        return accept_each(one, each, *args, **options)
+    def counted(field: Field, values: Each, *args: Any, **options: Any) -> Any:
+        read.append(values)
+        return accept_each(field, values, *args, **options)
 
     monkeypatch.setattr("jupyter_funcs.catalog.form.accept_each", counted)
-    each = Each(tuple(f"x{at}" for at in range(10_000)))
-    form = form_of(YES, each)
+    many = Each(tuple(f"x{at}" for at in range(10_000)))
+    form = form_of(YES, many)
     assert form.errors["Flag"][-1] == "And 9,997 more like these."
-    assert (form.args, form.runs, read) == ({}, 1, [each])
+    assert (form.args, form.runs, read) == ({}, 1, [many])
     form["Flag"] = Each(("Yes",))
     assert (form.args, len(read)) == ({"Flag": ["Yes"]}, 2)
 
 
 def test_of_several_values_the_first_stays() -> None:
-    """Nothing of none, and a value that is alone."""
+    """Of no values there is none, and a single value is itself."""
     assert (first_of(Each(("a", "b"))), first_of(Each(())), first_of("a")) == (
         "a",
         None,
@@ -209,7 +209,7 @@ _TEXTS = (
 def test_lines_give_back_what_they_show(
     texts: list[str], lists: list[list[str]]
 ) -> None:
-    """Any texts and lists of texts are shown in a form that the page sends back as the same."""
+    """Any texts and lists of texts are shown so that the page sends the same values back."""
 
     def told(name: str = "", items: list[str] = []) -> None:  # noqa: B006  # nobody calls it
         pass
@@ -221,14 +221,14 @@ def test_lines_give_back_what_they_show(
         lambda: None,
     )
     for name, values in ("name", texts), ("items", lists):
-        held = shown(view, name).get("value", {"each": []})
-        view.take({name: NotText(held["each"])})
+        entry = shown(view, name).get("value", {"each": []})
+        view.take({name: NotText(entry["each"])})
         assert view.form[name] == Each(tuple(values))
     view.close()
 
 
 def test_the_inputs_show_several_values(funcs: Session) -> None:
-    """As code or the page sets them, each error at its field, by its label; nothing lacks before a run."""
+    """Set by code or by the page; errors use the field's label, and missing values are no error before a run."""
     function = funcs["Get Panel Daily"]
     form = function.form(PanelName=PANEL, Symbol=Each((SYMBOL, "BVQS US EQUITY")))
     view = FormView(function, form, lambda: None, trusted=True)
@@ -237,7 +237,7 @@ def test_the_inputs_show_several_values(funcs: Session) -> None:
     view.clear()
     assert view.form.args == {}
     view.take({"PanelName": NotText([])}, 1)
-    assert not any("errors" in each for each in view.values()["fields"].values())
+    assert not any("errors" in field for field in view.values()["fields"].values())
     assert not view.values()["valid"]
     view.press()
     [error] = shown(view, "PanelName")["errors"]

@@ -75,7 +75,7 @@ def test_a_variable_is_sent_as_what_it_holds_at_the_run(
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         (Variable("symbl"), "There is no variable 'symbl'. Did you mean 'symbol'?"),
         (
@@ -88,12 +88,12 @@ def test_a_variable_is_sent_as_what_it_holds_at_the_run(
     ],
 )
 def test_a_variable_that_gives_no_value_is_an_error_at_its_field(
-    value: Variable, said: str
+    value: Variable, message: str
 ) -> None:
     """An unknown, empty or unsuitable variable is an error at the field, and nothing is sent for it."""
     VARIABLES.update(symbol="BKQU", nothing=None, _hidden=1)
     filled = form(n=value)
-    assert filled.errors == {"n": [said]}
+    assert filled.errors == {"n": [message]}
     assert filled.args == {}
 
 
