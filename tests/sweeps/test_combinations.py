@@ -1,4 +1,4 @@
-"""Lists of arguments become the runs of a sweep, each once, in order, and checked before any is sent."""
+"""Lists of arguments become the runs of a sweep: each once, in order, and checked before any is sent."""
 
 from __future__ import annotations
 
@@ -43,13 +43,14 @@ def combos(
 
 def swept(*, pairs: bool = False, most: int = 10, validate: bool = True) -> Any:
     made = function()
-    made.options, made.most_runs = CallOptions(pairs=pairs), most
+    made.options = CallOptions(pairs=pairs)
+    made.most_runs = most
     made.form = lambda **values: Form(made, validate=validate, **values)
     return made
 
 
 def runs(*args: Any, **values: Any) -> list[Args]:
-    """Return the runs without what all of them have."""
+    """Return the runs without the argument that all of them share."""
     return [
         {name: value for name, value in run.items() if name != "PanelName"}
         for run in combos(*args, **values).runs
@@ -64,32 +65,32 @@ def refused(*args: Any, **values: Any) -> ArgumentError:
 
 
 def test_every_combination_is_run_in_the_order_given() -> None:
-    """The last list goes round fastest, and constants stand in each run."""
-    found = combos(Symbol=["B", "A"], PoPLookback=[1, 2])
-    assert found.runs == [
+    """The last list varies fastest, and every run has the constants."""
+    sweep = combos(Symbol=["B", "A"], PoPLookback=[1, 2])
+    assert sweep.runs == [
         {"PanelName": "Card", "Symbol": symbol, "PoPLookback": back}
         for symbol in "BA"
         for back in (1, 2)
     ]
-    assert found.swept == ["Symbol", "PoPLookback"]
-    assert found.constant == CARD
-    assert found.args == {
+    assert sweep.swept == ["Symbol", "PoPLookback"]
+    assert sweep.constant == CARD
+    assert sweep.args == {
         "PanelName": "Card",
         "Symbol": ["B", "A"],
         "PoPLookback": [1, 2],
     }
-    assert not found.pairs
+    assert not sweep.pairs
 
 
 def test_pairs_take_the_lists_together() -> None:
-    """The first of each, then the second; what says so again is said to be pairs."""
-    found = combos(pairs=True, Symbol=["A", "B"], PoPLookback=[1, 2])
-    assert [(run["Symbol"], run["PoPLookback"]) for run in found.runs] == [
+    """The first values of both lists, then the second; the sweep remembers that they are pairs."""
+    sweep = combos(pairs=True, Symbol=["A", "B"], PoPLookback=[1, 2])
+    assert [(run["Symbol"], run["PoPLookback"]) for run in sweep.runs] == [
         ("A", 1),
         ("B", 2),
     ]
-    assert found.args["PoPLookback"] == [1, 2]
-    assert found.pairs
+    assert sweep.args["PoPLookback"] == [1, 2]
+    assert sweep.pairs
 
 
 def test_pairs_of_unlike_lengths_are_refused() -> None:
@@ -115,12 +116,12 @@ def test_pairs_of_unlike_lengths_are_refused() -> None:
     ids=lambda symbols: type(symbols).__name__,
 )
 def test_any_list_is_swept(symbols: Any) -> None:
-    """What holds several values is a list."""
+    """Every container of several values is a list."""
     assert runs(Symbol=symbols) == [{"Symbol": "A"}, {"Symbol": "B"}]
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         ((symbol for symbol in "AB"), "Symbol takes a list, not '<generator object"),
         ({"A": 1}, "Symbol takes a list, not '{'A': 1}' (dict)."),
@@ -131,13 +132,13 @@ def test_any_list_is_swept(symbols: Any) -> None:
     ],
     ids=["generator", "dict", "DataFrame"],
 )
-def test_what_can_be_read_once_or_has_keys_is_no_list(value: Any, said: str) -> None:
-    """As of a field that takes a list."""
-    assert str(refused(Symbol=value)).startswith(said)
+def test_what_can_be_read_once_or_has_keys_is_no_list(value: Any, message: str) -> None:
+    """As for a field that takes a list."""
+    assert str(refused(Symbol=value)).startswith(message)
 
 
 def test_the_column_of_a_tables_own_name_is_named() -> None:
-    """Who gives a whole table for a field most often means the column that is called like it."""
+    """A user who passes a whole table for a field usually means the column with the field's name."""
     table = pd.DataFrame({"Name": ["x"], "symbol": ["A"]})
     assert (
         str(refused(Symbol=table))
@@ -146,12 +147,12 @@ def test_the_column_of_a_tables_own_name_is_named() -> None:
 
 
 def test_a_list_of_one_value_is_swept() -> None:
-    """The result looks alike however many there are."""
+    """The result has the same shape for any number of values."""
     assert combos(Symbol=["A"]).swept == ["Symbol"]
 
 
 def test_nothing_swept_is_said() -> None:
-    """A call does that, without a sweep."""
+    """The error says that a call is enough."""
     assert str(refused(Symbol="A")) == (
         "Nothing to sweep: no argument of Get Panel Daily is a list of values.\n"
         "Pass a list, such as [a, b], or call it without sweep."
@@ -162,16 +163,16 @@ def test_nothing_swept_is_said() -> None:
     "empty", [[], (), np.array([]), pd.Series([], dtype=str), Each(())], ids=row_id
 )
 def test_an_empty_list_is_refused(empty: Any) -> None:
-    """No run would come of it, and silence isn't an answer."""
+    """Otherwise nothing would run, without a message."""
     error = refused(Symbol=empty, PoPLookback=[1, 2])
     assert error.what == "Symbol has no values to sweep: the list is empty."
 
 
 def test_of_a_parameter_that_takes_a_list_a_list_of_lists_is_swept() -> None:
     """A list of texts is one value for it."""
-    one = combos(Symbol=["A", "B"], Dimensions=["Region", "Brand"])
-    assert one.swept == ["Symbol"]
-    assert one.constant["Dimensions"] == ["Region", "Brand"]
+    sweep = combos(Symbol=["A", "B"], Dimensions=["Region", "Brand"])
+    assert sweep.swept == ["Symbol"]
+    assert sweep.constant["Dimensions"] == ["Region", "Brand"]
     several = runs(Symbol="A", Dimensions=[["Region"], ["region", "Brand"]])
     assert [run["Dimensions"] for run in several] == [["Region"], ["Region", "Brand"]]
     assert runs(Symbol="A", Dimensions=Each((["Region"],))) == [
@@ -180,7 +181,7 @@ def test_of_a_parameter_that_takes_a_list_a_list_of_lists_is_swept() -> None:
 
 
 def test_an_empty_value_is_a_run_without_the_argument() -> None:
-    """As it is in a form; a rule that needs it says so."""
+    """As in a form; a rule that needs the argument warns."""
     assert runs(Symbol=["A", "B"], PoPLookback=[None, 2])[:2] == [
         {"Symbol": "A"},
         {"Symbol": "A", "PoPLookback": 2},
@@ -194,7 +195,7 @@ def test_an_empty_value_is_a_run_without_the_argument() -> None:
 
 
 def test_a_run_that_stands_twice_goes_once() -> None:
-    """By what is sent: 1 and "1" are the same whole number, in a list, in pairs and in a table."""
+    """Compared as sent: 1 and "1" are the same whole number, in a list, in pairs and in a table."""
     assert runs(Symbol=["A", "B", "A"], PoPLookback=[1, "1", np.int64(1)]) == [
         {"Symbol": "A", "PoPLookback": 1},
         {"Symbol": "B", "PoPLookback": 1},
@@ -205,7 +206,7 @@ def test_a_run_that_stands_twice_goes_once() -> None:
 
 
 def test_a_table_gives_a_run_a_row() -> None:
-    """A null is a run without the argument, a date and a number are sent as such, and all columns are swept."""
+    """A null is a run without the argument, dates and numbers keep their types, and all columns are swept."""
     table = pd.DataFrame(
         {
             "symbol": ["A", "B"],
@@ -213,23 +214,23 @@ def test_a_table_gives_a_run_a_row() -> None:
             "PoPLookback": pd.array([1, None], dtype="Int64"),
         }
     )
-    found = combos(table)
-    assert found.swept == ["Symbol", "StartDate", "PoPLookback"]
-    assert found.runs == [
+    sweep = combos(table)
+    assert sweep.swept == ["Symbol", "StartDate", "PoPLookback"]
+    assert sweep.runs == [
         CARD | {"Symbol": "A", "PoPLookback": 1, "StartDate": "2025-01-01"},
         CARD | {"Symbol": "B"},
     ]
-    assert found.args == CARD | {
+    assert sweep.args == CARD | {
         "Symbol": ["A", "B"],
         "StartDate": ["2025-01-01", None],
         "PoPLookback": [1, None],
     }
-    assert found.pairs
-    assert combos(pairs=True, **found.args).runs == found.runs
+    assert sweep.pairs
+    assert combos(pairs=True, **sweep.args).runs == sweep.runs
 
 
 def test_a_table_is_combined_with_lists() -> None:
-    """Each row with each value; as pairs, each row with its value."""
+    """Every row with every value; as pairs, every row with its value."""
     table = pd.DataFrame({"Symbol": ["A", "B"]})
     assert len(runs(table, PoPLookback=[1, 2])) == 4
     assert runs(table, pairs=True, PoPLookback=[1, 2]) == [
@@ -270,15 +271,15 @@ NO_TABLES: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("table", "said"), NO_TABLES.values(), ids=NO_TABLES)
-def test_a_table_that_is_none_is_refused(table: Any, said: str) -> None:
-    """Each in words, before anything is sent."""
+@pytest.mark.parametrize(("table", "message"), NO_TABLES.values(), ids=NO_TABLES)
+def test_a_table_that_is_none_is_refused(table: Any, message: str) -> None:
+    """With a message, before anything is sent."""
     error = refused(table)
-    assert said in error.what + error.hint
+    assert message in error.what + error.hint
 
 
 def test_every_wrong_value_is_named_once() -> None:
-    """With the text of its field, as a form says it; of many, the first and how many more."""
+    """With the same message as in a form; of many, the first ones and the number of the others."""
     error = refused(Symbol=["A"], PoPLookback=[1, 9, "x", 9], Unit=["day", "dya"])
     form = Form(function(), PanelName="Card", Symbol="A", PoPLookback=9, Unit="dya")
     assert error.errors["PoPLookback"][:1] == form.errors["PoPLookback"]
@@ -293,7 +294,7 @@ def test_every_wrong_value_is_named_once() -> None:
 
 
 def test_what_is_wrong_between_arguments_is_said() -> None:
-    """A missing argument, a rule, and dates in the wrong order, of whatever run."""
+    """A missing argument, a rule, and dates in the wrong order, in any of the runs."""
     with pytest.raises(ArgumentError) as caught:
         combinations.combos(swept(), None, {"Symbol": ["A", "B"]})
     assert list(caught.value.errors) == ["PanelName"]
@@ -304,13 +305,13 @@ def test_what_is_wrong_between_arguments_is_said() -> None:
 
 
 def test_a_name_that_is_none_is_refused() -> None:
-    """As by a form, also where it is swept."""
+    """As in a form, also for a swept argument."""
     assert "Did you mean 'Symbol'?" in str(refused(Symbl=["A"]))
     assert "is the same parameter as" in str(refused(Symbol=["A"], symbol=["B"]))
 
 
 def test_a_million_runs_are_counted_and_not_made() -> None:
-    """The number is named before any of them takes memory, and what was given twice does not count."""
+    """The number is known before any of them takes memory, and repeated values don't count."""
     values = [f"v{number}" for number in range(1000)]
     error = refused(Symbol=values, Note=[*values, *values])
     assert isinstance(error, TooManyRunsError)
@@ -345,14 +346,15 @@ VALUES = {
     st.fixed_dictionaries(
         {},
         optional={
-            name: st.lists(one, min_size=1, max_size=3) for name, one in VALUES.items()
+            name: st.lists(values, min_size=1, max_size=3)
+            for name, values in VALUES.items()
         },
     )
 )
 def test_each_run_is_what_a_form_makes_of_its_values(
     lists: dict[str, list[Any]],
 ) -> None:
-    """Or none is valid: looking at each value once finds what a form for each run would."""
+    """Or none is valid: checking each value once has the same result as a form for each run."""
     import itertools
 
     if not lists:
@@ -362,7 +364,7 @@ def test_each_run_is_what_a_form_makes_of_its_values(
         for values in itertools.product(*lists.values())
     ]
     try:
-        found = combos(**lists).runs
+        sent = combos(**lists).runs
     except ArgumentError:
         assert any(form.errors for form in forms)
     else:
@@ -370,5 +372,5 @@ def test_each_run_is_what_a_form_makes_of_its_values(
         for form in forms:
             assert form.errors == {}
             wanted += [form.args] * (form.args not in wanted)
-        assert found == wanted
-        assert [list(args) for args in found] == [list(args) for args in wanted]
+        assert sent == wanted
+        assert [list(args) for args in sent] == [list(args) for args in wanted]

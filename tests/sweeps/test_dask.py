@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 dask = pytest.importorskip(
     "dask", reason="dask isn't installed: pip install -e '.[check]'"
 )
-# Dask's reader calls what pandas 3.1 has deprecated.
+# Dask's reader uses functions that pandas 3.1 has deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning")
 
 BLOCKS = [
@@ -54,7 +54,7 @@ BLOCKS = [
     pd.DataFrame({"e": pd.Series([[1, 2], 3, None], dtype=object)}),
     pd.DataFrame(index=pd.RangeIndex(2)),
 ]
-# With values of their own under the argument's name.
+# With a column of other values under the argument's name.
 WITH_SYMBOLS = [
     pd.DataFrame({"S": pd.array([text], dtype="string"), "n": [1]})
     for text in ["other", *SYMBOLS]
@@ -62,7 +62,7 @@ WITH_SYMBOLS = [
 
 
 class Client:
-    """Dask's client, as far as results need it."""
+    """The part of Dask's client that results need."""
 
     futures: tuple[str, ...] = ()
 
@@ -74,7 +74,7 @@ Executor = type(
 
 
 def swept(frames: list[pd.DataFrame]) -> Any:
-    """Return what Dask is given for blocks that arrive in reverse order."""
+    """Return the parts that Dask gets for blocks that arrive in reverse order."""
     function: Any = SimpleNamespace(
         name="F",
         fields=list(symbol().values()),
@@ -123,19 +123,19 @@ def test_dask_reads_the_table(frames: list[pd.DataFrame]) -> None:
     ] or not frames
     for part in parts:
         assert_series_equal(part.dtypes, result.dtypes)
-    found = pd.concat(parts, ignore_index=True)
+    table = pd.concat(parts, ignore_index=True)
     for name in wanted:
         if wanted[name].dtype == object:
-            assert found[name].dtype == "string"
-            assert as_text(found[name]) == as_text(wanted[name])
+            assert table[name].dtype == "string"
+            assert as_text(table[name]) == as_text(wanted[name])
         else:
-            assert_series_equal(found[name], wanted[name])
+            assert_series_equal(table[name], wanted[name])
 
 
 def test_files_last_as_long_as_the_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They go with the result and all made from it; while the cluster has work they stay; a failure leaves none."""
+    """They last as long as the result, its derivatives and the cluster's work; a failure leaves none."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     result = swept(BLOCKS[:3])
     [folder] = tmp_path.iterdir()
@@ -156,22 +156,22 @@ def test_files_last_as_long_as_the_result(
 
 
 def test_another_executor_is_refused(answering: Callable[..., Any]) -> None:
-    """Results stay with Dask only where Dask runs them; said before anything is sent."""
+    """Results can stay with Dask only if Dask runs them; the error comes before anything is sent."""
     import httpx
 
     listing = httpx.Response(200, json=[{"name": "F", "params": [{"name": "a"}]}])
     function = answering(lambda _: listing)["F"].with_options(to="dask")
     with ThreadPoolExecutor(1) as pool:
-        for each in (function, function.with_options(executor=pool)):
+        for variant in (function, function.with_options(executor=pool)):
             with pytest.raises(
                 jf.ArgumentError,
                 match=r"needs Dask's executor\.\nUse .*client\.get_executor",
             ):
-                each.sweep(a=["1", "2"])
+                variant.sweep(a=["1", "2"])
 
 
 def test_a_temporary_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
-    """Where Dask's own setting names no folder, the error says which setting to change."""
+    """If the folder in Dask's settings can't be created, the error says which setting to change."""
     with (
         dask.config.set(temporary_directory=str(tmp_path / "none")),
         pytest.raises(

@@ -1,4 +1,4 @@
-"""Runs on executors: threads, processes, Dask and ipyparallel; each in its order, and none with the token."""
+"""Runs on executors: threads, processes, Dask and ipyparallel, in order and without the token."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.api import RemoteFunction, Session
     from tests.faults.server import Connection, Faulty
 
-# Python 3.12 and later say so of each fork beside threads; here it is the test that forks, to see that it goes well.
+# Python 3.12 and later warn of every fork beside threads; these tests fork on purpose.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:This process .* is multi-threaded:DeprecationWarning"
 )
@@ -49,14 +49,14 @@ pytestmark = pytest.mark.filterwarnings(
 
 @pytest.fixture
 def server() -> Iterator[Faulty]:
-    """A service of the function F, which gives its argument back."""
+    """A service with the function F, which returns its argument."""
     with echoing() as server:
         yield server
 
 
 @pytest.fixture
 def session(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
-    """A session by the environment, which other processes have too."""
+    """A session from the environment, which other processes share."""
     with by_environment(server, monkeypatch) as session:
         yield session
 
@@ -64,7 +64,7 @@ def session(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session
 def taken(
     function: RemoteFunction, executor: Executor, runs: list[dict[str, Any]]
 ) -> list[Any]:
-    """Return what came of each run, in their order: a frame or an error."""
+    """Return the frame or the error of each run, in order."""
     take = ExecutorRunner(function, executor)
 
     async def all_of_them() -> list[Any]:
@@ -85,7 +85,7 @@ def forty(session: Session) -> tuple[RemoteFunction, list[dict[str, Any]]]:
 
 
 def same(frames: list[pd.DataFrame], session: Session) -> None:
-    """Hold forty results against those of calls, one after the other."""
+    """Compare forty results with those of forty calls."""
     function, runs = forty(session)
     assert len(frames) == 40
     for frame, args in zip(frames, runs, strict=True):
@@ -104,7 +104,7 @@ def configured(url: str, monkeypatch: pytest.MonkeyPatch) -> Session:
 def test_processes_do_forty_of_forty_in_order(
     method: str, service_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forty runs in processes, forked or fresh, are what forty calls are; each process connects once by itself."""
+    """Forty runs in processes, forked or spawned, equal forty calls; each process connects once."""
     session = configured(service_url, monkeypatch)
     function, runs = forty(session)
     with ProcessPoolExecutor(2, multiprocessing.get_context(method)) as pool:
@@ -118,7 +118,7 @@ def _connections() -> list[str]:
 
 @pytest.mark.slow
 def test_the_embedded_demo_is_run_in_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without any service configured a process has a demo of its own, also where its parent's was in use."""
+    """Without a configured service each process has its own demo, even if its parent's was in use."""
     session = jf.connect()
     function, runs = forty(session)
     with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:
@@ -131,7 +131,7 @@ def test_the_embedded_demo_is_run_in_processes(monkeypatch: pytest.MonkeyPatch) 
 def test_a_run_that_fails_in_a_process_fails_as_here(
     method: str, session: Session
 ) -> None:
-    """The error of a run comes back whole: its class, its text and how often it was sent; the others go on."""
+    """The error of a run has its class, text and number of attempts; the other runs continue."""
     with ProcessPoolExecutor(2, multiprocessing.get_context(method)) as pool:
         first, error, last = taken(
             session["F"], pool, [{"a": "1"}, {"a": "bad"}, {"a": "3"}]
@@ -143,7 +143,7 @@ def test_a_run_that_fails_in_a_process_fails_as_here(
 
 
 def test_a_refusal_says_on_how_long_to_wait(session: Session, server: Faulty) -> None:
-    """What a sweep pauses by crosses from a process: that a run was refused, and for how long."""
+    """A process reports that a run was refused and for how long, so that the sweep can pause."""
 
     def refuse(connection: Connection) -> None:
         connection.request()
@@ -165,12 +165,12 @@ def test_a_refusal_says_on_how_long_to_wait(session: Session, server: Faulty) ->
 def test_no_token_is_in_what_an_executor_is_given(
     session: Session, server: Faulty
 ) -> None:
-    """What goes to an executor holds the address, the function and the options, and nothing of a token."""
-    given = jf.connect(server.url, token=CANARY)
-    for each in (session, given):
+    """The call for an executor has the address, the function and the options, but no part of a token."""
+    connected = jf.connect(server.url, token=CANARY)
+    for source in (session, connected):
         call = executors.run_request(
-            each["F"].with_options(schema={"n": "string"}),
-            executors.service_address(each),
+            source["F"].with_options(schema={"n": "string"}),
+            executors.service_address(source),
             {"a": "1"},
         )
         sent = pickle.dumps(call)
@@ -180,7 +180,7 @@ def test_no_token_is_in_what_an_executor_is_given(
 
 
 def test_a_token_given_in_python_stays_in_this_process(server: Faulty) -> None:
-    """Threads run with it; another process has none, and says what to do, also where it is forked."""
+    """Threads use it; another process, forked or not, has no token, and its error says what to do."""
     function = jf.connect(server.url, token=CANARY)["F"]
     with ThreadPoolExecutor(1) as pool:
         assert taken(function, pool, [{"a": "1"}])[0]["n"].item() == "1"
@@ -195,7 +195,7 @@ def test_a_token_given_in_python_stays_in_this_process(server: Faulty) -> None:
 def test_a_worker_with_the_environments_token_takes_the_place_of_one_given(
     server: Faulty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the workers have a token of their own for the same address, they use it."""
+    """If the workers have their own token for the same address, they use it."""
     function = jf.connect(server.url, token="another-token")["F"]
     monkeypatch.setenv("FUNCS_BASE_URL", server.url)
     monkeypatch.setenv("FUNCS_TOKEN", CANARY)
@@ -236,23 +236,23 @@ def test_a_worker_set_up_for_another_service_is_told(
 def test_a_worker_that_dies_ends_its_runs_with_an_error(
     session: Session, server: Faulty
 ) -> None:
-    """A killed process ends the runs that wait for it, and those given to it later, in words; nothing hangs."""
+    """If a process is killed, its waiting and later runs end with an error; nothing hangs."""
     function = session["F"]
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
         pid = pool.submit(os.getpid).result()
         take = ExecutorRunner(function, pool)
-        held = [
+        started = [
             background.start(take({"a": text}, Progress())) for text in ("held", "2")
         ]
         wait_until(lambda: any(b"held" in request for request in server.requests))
         os.kill(pid, signal.SIGKILL)
-        for future in (*held, background.start(take({"a": "3"}, Progress()))):
+        for future in (*started, background.start(take({"a": "3"}, Progress()))):
             with pytest.raises(FuncsError, match="A worker of the executor died"):
                 future.result(60)
 
 
 def test_an_executor_that_is_shut_down_is_named(session: Session) -> None:
-    """An executor that accepts no more runs must be fixed before the other runs are tried."""
+    """An executor that accepts no more runs has to be fixed before the other runs are tried."""
     pool = ThreadPoolExecutor(1)
     pool.shutdown()
     [error] = taken(session["F"], pool, [{"a": "1"}])
@@ -263,24 +263,24 @@ def test_an_executor_that_is_shut_down_is_named(session: Session) -> None:
 def test_a_cancelled_run_closes_its_connection(
     session: Session, server: Faulty
 ) -> None:
-    """In this process a cancelled run is ended at once, and so is one that waits for its turn."""
+    """In this process a cancelled run ends at once, and so does one that waits for its turn."""
     function = session["F"]
     with ThreadPoolExecutor(1) as pool:
         take = ExecutorRunner(function, pool)
-        held, queued = (
+        running, queued = (
             background.start(take({"a": text}, Progress())) for text in ("held", "2")
         )
         wait_until(lambda: any(b"held" in request for request in server.requests))
         queued.cancel()
-        held.cancel()
-        assert pool.submit(threading.get_ident).result(60)  # its one thread is free
+        running.cancel()
+        assert pool.submit(threading.get_ident).result(60)  # its only thread is free
     assert not any(b'"2"' in request for request in server.requests)
 
 
 def test_a_cancel_that_comes_before_the_run_begins_ends_it(
     session: Session, server: Faulty
 ) -> None:
-    """The thread of the run may be slower than whoever cancels it."""
+    """The thread of the run may start after the cancel."""
     request = run_request(session["F"], service_address(session), {"a": "early"})
     request.cancel()
     assert request().frame is None
@@ -288,7 +288,7 @@ def test_a_cancel_that_comes_before_the_run_begins_ends_it(
 
 
 class Odd(Executor):
-    """An executor that does one thing, whatever it is given."""
+    """An executor that does the same for every submission."""
 
     def __init__(self, answer: Callable[[], Future[Any]]) -> None:
         self._answer = answer
@@ -300,7 +300,7 @@ class Odd(Executor):
 def test_an_executor_that_cancels_a_run_is_told_from_the_person(
     session: Session,
 ) -> None:
-    """A run that the executor itself has cancelled is a failure of that run; it does not cancel the sweep."""
+    """If the executor cancels a run, that run fails; the sweep isn't cancelled."""
 
     def cancelled() -> Future[Any]:
         future: Future[Any] = Future()
@@ -314,7 +314,7 @@ def test_an_executor_that_cancels_a_run_is_told_from_the_person(
 def test_an_executor_without_workers_is_given_up(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where no run comes back at all, the wait ends."""
+    """If no run ever ends, the wait does."""
     monkeypatch.setattr(executors, "START_SECONDS", 0.01)
     [error] = taken(session["F"].with_options(timeout=0.01), Odd(Future), [{"a": "1"}])
     assert isinstance(error, DeadlineError)
@@ -322,7 +322,7 @@ def test_an_executor_without_workers_is_given_up(
 
 
 def test_a_worker_without_this_package_is_named(session: Session) -> None:
-    """What an executor fails with by itself is told by its class and its text, without a token."""
+    """An executor's own failure is reported with its class and text, without a token."""
 
     def without() -> Future[Any]:
         raise ModuleNotFoundError(f"No module named 'jupyter_funcs' ({CANARY})")
@@ -358,7 +358,7 @@ print(loaded)
 
 @pytest.mark.slow
 def test_no_run_is_started_while_the_bar_is_imported(session: Session) -> None:
-    """A worker forked beside that import would wait for it for ever; the bar is there before the first run."""
+    """A worker forked during the import would wait for it forever, so the bar exists before the first run."""
     done = subprocess.run(
         [sys.executable, "-c", FORKING],
         capture_output=True,
@@ -374,7 +374,7 @@ def test_no_run_is_started_while_the_bar_is_imported(session: Session) -> None:
 def test_dask_does_forty_of_forty_in_order(
     processes: bool, service_url: str, monkeypatch: pytest.MonkeyPatch, session: Session
 ) -> None:
-    """Forty runs on a cluster of Dask are what forty calls are; one that fails there fails as here."""
+    """Forty runs on a Dask cluster equal forty calls; a failure there is the same as here."""
     distributed = pytest.importorskip(
         "distributed", reason="distributed isn't installed: pip install -e '.[check]'"
     )
@@ -410,7 +410,7 @@ def taken_on_dask(
 def test_ipyparallel_does_forty_of_forty_in_order(
     service_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    """Forty runs on the engines of ipyparallel are what forty calls are, each done once, by either kind of view."""
+    """Forty runs on ipyparallel's engines equal forty calls, each sent once, with both kinds of view."""
     ipyparallel = pytest.importorskip(
         "ipyparallel", reason="ipyparallel isn't installed: pip install -e '.[check]'"
     )
@@ -428,7 +428,7 @@ def test_ipyparallel_does_forty_of_forty_in_order(
 
 @pytest.mark.slow
 def test_a_sweep_goes_through_an_executor(session: Session) -> None:
-    """A sweep on threads or processes gives one table in its order, and its failed runs beside it."""
+    """A sweep on threads or processes returns one table in order, with its failed runs beside it."""
     values = [str(at) for at in range(40)]
     function = session["F"].with_options(cache=False, progress=False)
     pools = [
@@ -453,7 +453,7 @@ def test_a_sweep_goes_through_an_executor(session: Session) -> None:
 def test_a_sweep_whose_worker_dies_goes_on_with_another_executor(
     session: Session, server: Faulty
 ) -> None:
-    """What came before a worker died is kept; the rest are error rows, and the same call with a new executor has it."""
+    """If a worker dies, earlier results stay and the rest are error rows; a call with a new executor runs those."""
     function = session["F"].with_options(progress=False, concurrency=1)
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
         pid = pool.submit(os.getpid).result()
@@ -474,7 +474,7 @@ def test_a_sweep_whose_worker_dies_goes_on_with_another_executor(
 
 
 def test_a_sweep_ends_at_once_where_the_workers_have_no_token(server: Faulty) -> None:
-    """What all runs would meet is an error of the sweep, and not of each of its runs."""
+    """An error that all runs would have is an error of the sweep, not of each run."""
     function = jf.connect(server.url, token=CANARY)["F"]
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
         sweep = function.with_options(executor=pool, progress=False, cache=False)
@@ -485,7 +485,7 @@ def test_a_sweep_ends_at_once_where_the_workers_have_no_token(server: Faulty) ->
 def test_a_cancelled_sweep_takes_its_runs_back_from_the_executor(
     session: Session, server: Faulty
 ) -> None:
-    """Runs that wait in the executor's queue are not run any more."""
+    """Runs that wait in the executor's queue aren't started."""
     with ThreadPoolExecutor(1) as pool:
         function = session["F"].with_options(executor=pool, progress=False, cache=False)
         job = function.start_sweep({"a": ["held", *map(str, range(30))]})
@@ -493,4 +493,4 @@ def test_a_cancelled_sweep_takes_its_runs_back_from_the_executor(
         job.cancel()
         with pytest.raises(RunCancelledError):
             job.result(60)
-    assert len(server.requests) == 2  # the listing, and the run that was held
+    assert len(server.requests) == 2  # the listing, and the run that waited

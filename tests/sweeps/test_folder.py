@@ -1,4 +1,4 @@
-"""Sweeps into a folder: Parquet for any tool, a dataset of this call's runs, and nothing had twice."""
+"""Sweeps into a folder: Parquet for any tool, a dataset of this call's runs, and no run sent twice."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def server() -> Iterator[Faulty]:
-    """A service of the function F, which gives its argument back."""
+    """A service with the function F, which returns its argument."""
     with echoing() as server:
         yield server
 
 
 @pytest.fixture
 def session(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
-    """A session by the environment, which other processes have too."""
+    """A session from the environment, which other processes share."""
     with by_environment(server, monkeypatch) as session:
         yield session
 
@@ -58,7 +58,7 @@ def symbols(session: Session, count: int) -> list[str]:
 
 @pytest.mark.slow
 def test_a_folder_holds_what_the_table_does(demo: Session, tmp_path: Any) -> None:
-    """The dataset of a folder has the rows of the table, in its order; any tool reads the files without us."""
+    """The dataset of a folder has the rows of the table, in order; any tool can read the files."""
     wanted = (
         demo["Get Panel FQ"]
         .with_options(cache=False)
@@ -76,7 +76,7 @@ def test_a_folder_holds_what_the_table_does(demo: Session, tmp_path: Any) -> Non
 
 
 def test_a_dataset_says_what_it_is(demo: Session, tmp_path: Any) -> None:
-    """The schema and `_sweep.json` say which sweep it was and which of its runs failed; the others are there."""
+    """The schema and `_sweep.json` name the sweep and its failed runs; the other runs are there."""
     with pytest.warns(
         UserWarning,
         match="1 of 3 runs of Get Panel FQ failed, all listed in /.*/_sweep.json",
@@ -98,7 +98,7 @@ def test_a_dataset_says_what_it_is(demo: Session, tmp_path: Any) -> None:
 def test_the_same_folder_goes_on_from_what_is_there(
     session: Session, server: Faulty, tmp_path: Any
 ) -> None:
-    """A call on the same folder sends only the runs that are not there, also from another session."""
+    """A call into the same folder sends only the missing runs, also from another session."""
     function = session["F"].with_options(to=tmp_path, progress=False)
     function.sweep(a=["1", "2"])
     sent = len(server.requests)
@@ -117,7 +117,7 @@ def test_the_same_folder_goes_on_from_what_is_there(
 def test_a_smaller_sweep_of_a_folder_gives_its_own_runs(
     session: Session, tmp_path: Any
 ) -> None:
-    """A dataset holds the runs of its call and no others, and counts their rows alone."""
+    """A dataset has only the runs of its call, and counts only their rows."""
     function = session["F"].with_options(to=tmp_path, progress=False)
     function.sweep(a=["1", "2", "3"])
     result = function.sweep(a=["3", "1"])
@@ -127,11 +127,11 @@ def test_a_smaller_sweep_of_a_folder_gives_its_own_runs(
 
 @pytest.mark.slow
 def test_two_notebooks_sweep_into_one_folder(session: Session, tmp_path: Any) -> None:
-    """Two sweeps into one folder at once each give every run once, and leave no half of a file."""
+    """Two simultaneous sweeps into one folder both have every run once, and leave no incomplete file."""
     values = [str(at) for at in range(40)]
     functions = [
-        each["F"].with_options(to=tmp_path, progress=False)
-        for each in (session, jf.connect())
+        source["F"].with_options(to=tmp_path, progress=False)
+        for source in (session, jf.connect())
     ]
     jobs = [function.start_sweep({"a": values}) for function in functions]
     for job in jobs:
@@ -165,7 +165,7 @@ def test_the_schema_has_room_for_every_value(
     server: Faulty,
     tmp_path: Any,
 ) -> None:
-    """What runs give of several kinds is widened in the dataset, as numbers where that is exact and as text else."""
+    """Values of several types are widened in the dataset, to numbers if that is exact and to text otherwise."""
 
     server.otherwise = giving(lambda argument: [{"v": values[int(argument)], "one": 1}])
     result = (
@@ -176,7 +176,7 @@ def test_the_schema_has_room_for_every_value(
 
 
 def test_times_of_several_zones_are_moments_in_one(tmp_path: Path) -> None:
-    """Each file keeps its own."""
+    """Each file keeps its own zone."""
     paths = []
     for zone in ("UTC", "+02:00"):
         times = pa.array([0, None], pa.timestamp("us", zone))
@@ -190,7 +190,7 @@ def test_times_of_several_zones_are_moments_in_one(tmp_path: Path) -> None:
 def test_an_argument_beside_a_column_of_its_name_is_called_alike_in_all_runs(
     session: Session, server: Faulty, tmp_path: Any
 ) -> None:
-    """Where one run gives another value under the argument's name, the argument has its own column in every run."""
+    """If one run returns another value under the argument's name, the argument has its own column in every run."""
 
     server.otherwise = giving(
         lambda argument: [{"a": "other" if argument == "2" else argument}]
@@ -205,7 +205,7 @@ def test_an_argument_beside_a_column_of_its_name_is_called_alike_in_all_runs(
 
 
 def refused(function: Any, server: Faulty, *texts: str, **values: Any) -> None:
-    """Hold that a sweep is refused in words before any run is sent."""
+    """Assert that a sweep is refused with a message before any run is sent."""
     function.session.names  # noqa: B018  # listed before
     sent = len(server.requests)
     with pytest.raises(jf.ArgumentError) as caught:
@@ -219,7 +219,7 @@ def refused(function: Any, server: Faulty, *texts: str, **values: Any) -> None:
 def test_a_folder_that_cannot_be_used_is_named(
     session: Session, server: Faulty, tmp_path: Any
 ) -> None:
-    """A file, what is not writable, other files, another sweep's folder: said before any run is sent."""
+    """A file, an unwritable folder, other files, another sweep's folder: the error comes before any run is sent."""
     function = session["F"].with_options(progress=False)
     file = tmp_path / "file"
     file.write_text("x")
@@ -262,7 +262,7 @@ def test_a_folder_that_cannot_be_used_is_named(
 def test_a_folder_takes_pyarrow(
     session: Session, server: Faulty, tmp_path: Any, monkeypatch: Any
 ) -> None:
-    """Without pyarrow the way out is named."""
+    """Without pyarrow the error says what to install."""
     monkeypatch.setitem(sys.modules, "jupyter_funcs.sweeps.folder", None)
     refused(
         session["F"].with_options(to=tmp_path / "out"), server, "pip install pyarrow"
@@ -273,7 +273,7 @@ def test_a_folder_takes_pyarrow(
 def test_a_cancelled_sweep_leaves_whole_files_to_go_on_from(
     session: Session, server: Faulty, tmp_path: Any
 ) -> None:
-    """What had come by the time of a cancel is in the folder, and is not sent again."""
+    """Results that arrived before a cancel are in the folder, and aren't requested again."""
     function = session["F"].with_options(to=tmp_path, progress=False, concurrency=1)
     job = function.start_sweep({"a": ["1", "2", "held"]})
     wait_until(lambda: any(b"held" in request for request in server.requests))
@@ -289,7 +289,7 @@ def test_a_cancelled_sweep_leaves_whole_files_to_go_on_from(
 def test_no_token_is_in_a_folder(
     session: Session, server: Faulty, tmp_path: Any
 ) -> None:
-    """A run whose result repeats the token is left out, and listed as failed; no file holds any of it."""
+    """A run whose result repeats the token is left out and listed as failed; no file has any part of it."""
     server.otherwise = giving(
         lambda argument: [{"n": CANARY if argument == "3" else argument}]
     )
@@ -322,7 +322,7 @@ except jf.FuncsError as error:
 def test_a_full_disk_is_said_and_leaves_what_was_there(
     session: Session, tmp_path: Any
 ) -> None:
-    """On a full disk the sweep ends in words; what was in the folder before is there still, and it can be gone on."""
+    """On a full disk the sweep ends with an error; earlier files stay in the folder, and the sweep can be resumed."""
     words = [sys.executable, "-c", FULL, str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -340,7 +340,7 @@ def test_a_full_disk_is_said_and_leaves_what_was_there(
 def test_many_sweeps_at_once_do_not_wait_for_each_other(
     session: Session, tmp_path: Any
 ) -> None:
-    """Sweeps into more folders than there are threads all begin: none holds a thread that another needs."""
+    """Sweeps into more folders than there are threads all start: none occupies a thread that another needs."""
     jobs = [
         session["F"].with_options(to=tmp_path / str(at)).start_sweep({"a": ["1", "2"]})
         for at in range(40)

@@ -1,4 +1,4 @@
-"""Where a sweep's results are: in memory and beyond it, in a folder, and on Dask's workers."""
+"""The results of a sweep: in memory, on disk beyond a limit, in a folder, and on Dask's workers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jupyter_funcs.catalog.fields import Field, Kind
 from jupyter_funcs.sweeps.memory_results import MemoryResults
 from jupyter_funcs.sweeps.stacking import stacked
 
-# Columns as replies give them, of each dtype that is widened in a way of its own.
+# Columns as replies have them, of each dtype with its own way of widening.
 COLUMNS: list[Any] = [
     pd.Series([1, 2, 3]),
     pd.Series([1, None, 3], dtype="Int64"),
@@ -41,7 +41,7 @@ SYMBOLS = [f"s{at}" for at in range(5)]
 
 @st.composite
 def blocks(draw: st.DrawFn) -> list[pd.DataFrame]:
-    """Some blocks, of the same columns or of others, with rows or without, also with labels."""
+    """Blocks with the same or other columns, with or without rows, also with labels."""
     frames = []
     for at in range(draw(st.integers(0, 5))):
         names = draw(
@@ -76,7 +76,7 @@ def symbol() -> dict[str, Field]:
 
 
 def gathered(frames: list[pd.DataFrame], most: float) -> pd.DataFrame:
-    """Return what becomes of blocks that come in any order, with so many bytes of memory."""
+    """Return the table of blocks that arrive in any order, with a limit of bytes in memory."""
     results = MemoryResults(symbol(), most)
     order = list(range(len(frames)))
     random.Random(len(frames)).shuffle(order)
@@ -92,7 +92,7 @@ def gathered(frames: list[pd.DataFrame], most: float) -> pd.DataFrame:
 def test_what_was_spilled_is_what_was_held(
     frames: list[pd.DataFrame], most: float
 ) -> None:
-    """The table is the same whether its blocks waited in memory or on disk, in whatever order they came."""
+    """The table is the same whether its blocks waited in memory or on disk, in any order of arrival."""
     wanted = stacked(
         [({"S": SYMBOLS[at]}, frame) for at, frame in enumerate(frames)], symbol()
     )
@@ -102,7 +102,7 @@ def test_what_was_spilled_is_what_was_held(
 def test_what_is_beyond_the_bound_goes_to_disk_and_is_gone_afterwards(
     tmp_path: Any, monkeypatch: Any
 ) -> None:
-    """Blocks beyond the bound are files, a row group a run; they are removed whether the sweep ends well or not."""
+    """Blocks beyond the limit are files with a row group per run; they are removed even if the sweep fails."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     frame = pd.DataFrame({"x": np.arange(1000)})
     results = MemoryResults(symbol(), 20_000)
@@ -116,7 +116,7 @@ def test_what_is_beyond_the_bound_goes_to_disk_and_is_gone_afterwards(
     assert not list(tmp_path.iterdir())
 
 
-# Prints the megabytes that results took at most, above what there was before; `FULL` first fills the disk.
+# Prints the most megabytes that results took, above the level before; `FULL` first fills the disk.
 PROGRAM = """
 import resource, signal, sys, warnings
 import numpy as np, pandas as pd, pyarrow.parquet
@@ -165,15 +165,15 @@ def peak(*words: str) -> float:
 
 @pytest.mark.slow
 def test_memory_is_bounded() -> None:
-    """With a bound only the table itself takes memory, and not its blocks too."""
+    """With a limit only the table itself takes memory, and not its blocks too."""
     table = 30 * 40 * 2e5 / 2**20
-    assert peak("1e9") > 1.8 * table  # so that the next line says something
+    assert peak("1e9") > 1.8 * table  # so that the next line is meaningful
     assert peak("3e7") < 1.5 * table
 
 
 @pytest.mark.slow
 def test_a_full_disk_loses_nothing() -> None:
-    """Where the disk cannot take what is beyond the bound, it stays in memory, and a warning says why."""
+    """If the disk can't take blocks beyond the limit, they stay in memory, and a warning says why."""
     done = program("3e7", "FULL")
     assert (
         done.stderr.count(

@@ -1,4 +1,4 @@
-"""The pace of a sweep: all wait where one run is refused, and go on slower."""
+"""The pace of a sweep: if one run is refused, all wait and then continue more slowly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def pace(most: int = 32, draw: float = 0.0) -> Pace:
 
 
 def test_as_many_go_as_are_asked_for_until_one_is_refused() -> None:
-    """Nothing slows a sweep whose runs are taken, and nothing is waited for."""
+    """A sweep whose runs are accepted neither slows down nor waits."""
     steady = pace()
     for at in range(100):
         steady.accepted(at)
@@ -23,7 +23,7 @@ def test_as_many_go_as_are_asked_for_until_one_is_refused() -> None:
 
 
 def test_the_service_says_how_long_all_wait() -> None:
-    """Retry-After is followed, from when the refusal came; then one run goes first."""
+    """Retry-After counts from the arrival of the refusal; then one run goes first."""
     refused = pace()
     assert refused.refused(10.0, sent=9.0, retry_after=7.0)
     assert refused.at_a_time(16.9) == 0
@@ -36,8 +36,9 @@ def test_the_service_says_how_long_all_wait() -> None:
     [(0.0, [1, 2, 4, 8, 16, 30, 30]), (1.0, [0.5, 1, 2, 4, 8, 15, 15])],
 )
 def test_without_a_wish_the_waits_double(draw: float, waits: list[float]) -> None:
-    """Up to half a minute, and shorter at random, so that two sweeps do not come back together."""
-    refused, now = pace(draw=draw), 0.0
+    """Up to half a minute, and randomly shorter, so that two sweeps don't return together."""
+    refused = pace(draw=draw)
+    now = 0.0
     for wait in waits:
         refused.refused(now, sent=now, retry_after=None)
         assert refused.until - now == wait
@@ -45,7 +46,7 @@ def test_without_a_wish_the_waits_double(draw: float, waits: list[float]) -> Non
 
 
 def test_runs_under_way_together_slow_it_once() -> None:
-    """Of 32 that are refused at once the first halves how many go, and the longest wish is followed."""
+    """Of 32 simultaneous refusals the first halves the concurrency, and the longest wait counts."""
     refused = pace()
     for at in range(32):
         assert refused.refused(
@@ -57,7 +58,7 @@ def test_runs_under_way_together_slow_it_once() -> None:
 
 
 def test_one_goes_first_and_its_answer_lets_the_others_follow() -> None:
-    """After a wait the service is asked once; what was under way before says nothing of it."""
+    """After a wait one run is sent; the results of earlier runs don't count."""
     refused = pace()
     refused.refused(10.0, sent=9.0, retry_after=5.0)
     refused.accepted(9.5)
@@ -67,7 +68,7 @@ def test_one_goes_first_and_its_answer_lets_the_others_follow() -> None:
 
 
 def test_a_long_run_that_goes_first_holds_nobody_up() -> None:
-    """A service that refuses does so at once: a run that is still under way after 5 s was taken."""
+    """A service refuses immediately: a run that is still running after 5 s was accepted."""
     refused = pace()
     refused.refused(10.0, sent=9.0, retry_after=5.0)
     assert refused.at_a_time(16.0) == 1
@@ -76,7 +77,7 @@ def test_a_long_run_that_goes_first_holds_nobody_up() -> None:
 
 
 def test_ten_results_let_one_more_go() -> None:
-    """It comes back to its first pace by one more for each ten results, and not beyond."""
+    """It returns to its first pace, by one more run per ten results, and not beyond."""
     refused = pace(4)
     refused.refused(0.0, sent=0.0, retry_after=0.0)
     refused.accepted(0.1)
@@ -91,7 +92,8 @@ def test_ten_results_let_one_more_go() -> None:
 
 def test_at_least_one_goes() -> None:
     """However often it is refused."""
-    refused, now = pace(3), 0.0
+    refused = pace(3)
+    now = 0.0
     for _ in range(10):
         refused.refused(now, sent=now, retry_after=1.0)
         now = refused.until
@@ -103,15 +105,18 @@ def test_at_least_one_goes() -> None:
     [(LONGEST, True), (LONGEST + 1, False), (1e9, False), (None, True), (0.0, True)],
 )
 def test_a_long_wish_is_not_waited_for(wished: float | None, is_worth_it: Any) -> None:
-    """Five minutes at a time, and a person is told of a longer one."""
+    """At most five minutes at a time; the user is told of a longer one."""
     assert pace().refused(10.0, sent=9.0, retry_after=wished) is is_worth_it
 
 
 def test_a_service_that_takes_nothing_is_left_after_five_minutes() -> None:
     """Many short waits count as one long one; an answer starts over."""
-    refused, now, waits = pace(), 0.0, 0
+    refused = pace()
+    now = 0.0
+    waits = 0
     while refused.refused(now, sent=now, retry_after=20.0):
-        now, waits = refused.until, waits + 1
+        now = refused.until
+        waits = waits + 1
     assert waits == 15
     refused.accepted(now + 20)
     assert refused.refused(now + 21, sent=now + 20, retry_after=20.0)

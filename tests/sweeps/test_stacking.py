@@ -27,7 +27,7 @@ def field(name: str, kind: Kind) -> dict[str, Field]:
 
 
 def block(rows: Any, **schema: str) -> pd.DataFrame:
-    """Return a reply as a run does."""
+    """Return a reply as a run returns it."""
     return jf.to_frame(json.dumps(rows), schema=schema)
 
 
@@ -39,7 +39,7 @@ def stack(*blocks: pd.DataFrame) -> pd.DataFrame:
 
 
 def values(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows as Python has them, None where there is none."""
+    """Return the rows as Python values, with None for missing ones."""
     rows = frame.astype(object).to_dict("records")
     return [
         {
@@ -53,7 +53,7 @@ def values(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def test_a_block_stands_below_the_other_with_its_argument() -> None:
-    """In the order of the runs; what only differs in the length isn't another shape."""
+    """In the order of the runs; a different length isn't another shape."""
     frame = stack(block([{"n": 1}, {"n": 2}]), block([]), block([{"n": 3}]))
     assert values(frame) == [
         {"Symbol": "a", "n": 1},
@@ -79,7 +79,7 @@ def test_blocks_of_unlike_shapes_keep_their_order() -> None:
 
 
 def test_the_rows_of_a_block_keep_their_order() -> None:
-    """Also where there are so many that a sort by parts would turn them around."""
+    """Also if there are so many that an unstable sort would reorder them."""
     blocks = [
         block([{"n": row, "odd"[: at % 2 + 1]: at} for row in range(40)])
         for at in range(6)
@@ -263,27 +263,32 @@ WIDENED: dict[str, tuple[pd.DataFrame, pd.DataFrame, str, list[Any]]] = {
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "dtype", "held"), WIDENED.values(), ids=WIDENED
+    ("first", "second", "dtype", "expected"), WIDENED.values(), ids=WIDENED
 )
 @pytest.mark.parametrize("turned", [False, True], ids=["as given", "turned"])
 def test_a_column_is_widened(
-    first: pd.DataFrame, second: pd.DataFrame, dtype: str, held: list[Any], turned: bool
+    first: pd.DataFrame,
+    second: pd.DataFrame,
+    dtype: str,
+    expected: list[Any],
+    turned: bool,
 ) -> None:
     """To a dtype that keeps every value of both runs, whichever comes first."""
     if turned:
-        first, second, held = second, first, held[len(first) :] + held[: len(first)]
+        expected = expected[len(first) :] + expected[: len(first)]
+        first, second = second, first
     column = stack(first, second)["v"]
     assert column.dtype == dtype
     got = [
         None if not isinstance(value, list | dict) and pd.isna(value) else value
         for value in column
     ]
-    assert got == held
-    assert dtype != "object" or [*map(type, column)] == [*map(type, held)]
+    assert got == expected
+    assert dtype != "object" or [*map(type, column)] == [*map(type, expected)]
 
 
 def test_a_run_without_rows_has_no_say_in_the_dtype() -> None:
-    """What it declares counts only where no run gave a value."""
+    """Its declared dtype counts only if no run returned a value."""
     empty = block([], n="float64", s="string")
     assert stack(block([{"n": 1}]), empty)["n"].dtype == "int64"
     assert stack(block([{"n": 1}]), empty)["s"].dtype == "string"
@@ -317,7 +322,7 @@ def test_nothing_is_an_empty_frame(
 
 
 def test_rows_without_columns_count() -> None:
-    """A run may give rows with nothing in them."""
+    """A run may return rows without values."""
     assert stack(block([{}, {}]), block([{"n": 1}]))["Symbol"].tolist() == [
         "a",
         "a",
@@ -360,12 +365,12 @@ TYPED: dict[str, tuple[Kind, list[Any], str, list[Any]]] = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "given_values", "dtype", "held"), TYPED.values(), ids=TYPED
+    ("kind", "given_values", "dtype", "expected"), TYPED.values(), ids=TYPED
 )
 def test_an_argument_is_typed_by_its_field(
-    kind: Kind, given_values: list[Any], dtype: str, held: list[Any]
+    kind: Kind, given_values: list[Any], dtype: str, expected: list[Any]
 ) -> None:
-    """A run that was not sent it has a null there."""
+    """A run without the argument has a null there."""
     blocks = [
         ({"a": value} if value is not None else {}, block([{"n": 1}, {"n": 2}]))
         for value in given_values
@@ -373,10 +378,10 @@ def test_an_argument_is_typed_by_its_field(
     column = stacked(blocks, field("a", kind))["a"]
     assert column.dtype == dtype
     assert [None if pd.isna(value) else value for value in column] == [
-        held[0],
-        held[0],
-        held[1],
-        held[1],
+        expected[0],
+        expected[0],
+        expected[1],
+        expected[1],
     ]
 
 
@@ -394,11 +399,9 @@ def test_an_argument_is_typed_by_its_field(
     ids=row_id,
 )
 def test_a_column_that_holds_the_argument_is_kept_once(sent: str, gave: Any) -> None:
-    """Equal as text, as numbers and as dates; in the leading place, with the dtype that the result has."""
-    first, second = (
-        block([{"n": 1, "a": gave}, {"n": 2, "a": gave}]),
-        block([{"n": 3, "a": gave}]),
-    )
+    """If equal as text, numbers or dates; it comes first, with the dtype of the result."""
+    first = block([{"n": 1, "a": gave}, {"n": 2, "a": gave}])
+    second = block([{"n": 3, "a": gave}])
     frame = stacked(
         [({"a": sent}, first), ({"a": sent}, second)], field("a", Kind.TEXT)
     )
@@ -421,7 +424,7 @@ def test_a_column_that_holds_the_argument_is_kept_once(sent: str, gave: Any) -> 
 def test_a_column_of_other_values_stands_beside_the_argument(
     second: pd.DataFrame,
 ) -> None:
-    """Where one run gave another value, or no such column, both are kept."""
+    """If one run returned another value, or no such column, both are kept."""
     frame = stack(block([{"Symbol": "a", "n": 1}]), second)
     assert frame.columns.tolist() == ["Symbol (argument)", "Symbol", "n"]
     assert frame["Symbol (argument)"].tolist() == ["a"] + ["b"] * len(second)
@@ -431,7 +434,7 @@ def test_a_column_of_other_values_stands_beside_the_argument(
 
 
 def test_null_is_not_the_text_that_shows_it() -> None:
-    """It is the argument only of a run that was not sent one."""
+    """A null equals the argument only for a run without it."""
     blocks = [block([{"Symbol": "a"}]), block([{"Symbol": None}])]
     for sent, columns in (({}, 1), ({"Symbol": "<NA>"}, 2), ({"Symbol": "None"}, 2)):
         frame = stacked([({"Symbol": "a"}, blocks[0]), (sent, blocks[1])], S)
@@ -439,14 +442,14 @@ def test_null_is_not_the_text_that_shows_it() -> None:
 
 
 def test_a_run_without_rows_takes_no_column_away() -> None:
-    """A symbol without data does not make two columns of one."""
+    """A symbol without data doesn't split a column into two."""
     frame = stack(block([{"Symbol": "a"}]), block([]), block([{"Symbol": "c"}]))
     assert frame.columns.tolist() == ["Symbol"]
     assert frame["Symbol"].tolist() == ["a", "c"]
 
 
 def test_the_name_of_an_argument_is_free() -> None:
-    """Also where a run gives the column that the argument's would be called."""
+    """Also if a run returns a column with the name that the argument's would get."""
     odd = block([{"Symbol": "x", "Symbol (argument)": 1, "Symbol (argument).1": 2}])
     assert stack(odd).columns.tolist() == [
         "Symbol (argument).2",
@@ -457,11 +460,9 @@ def test_the_name_of_an_argument_is_free() -> None:
 
 
 def test_row_labels_become_a_column() -> None:
-    """0, 1, 2 of one run are labels where those of another run are 7, 8; its name is free."""
-    first, second = (
-        block({"x": {"7": 1, "8": 2}, "index": {"7": 3, "8": 4}}),
-        block({"x": {"0": 5, "1": 6}}),
-    )
+    """The numbers 0 and 1 of one run are labels if those of another run are 7 and 8; the column's name is unused."""
+    first = block({"x": {"7": 1, "8": 2}, "index": {"7": 3, "8": 4}})
+    second = block({"x": {"0": 5, "1": 6}})
     assert first.index.tolist() == [7, 8]
     frame = stack(first, second)
     assert frame.columns.tolist() == ["Symbol", "index.1", "x", "index"]
@@ -475,7 +476,7 @@ def test_row_labels_become_a_column() -> None:
 
 
 def test_named_labels_keep_their_name() -> None:
-    """As table schema's primary key has them, and one of them may be the argument."""
+    """As from table schema's primary key, and one of them may be the argument."""
     fields = [
         {"name": "Symbol", "type": "string"},
         {"name": "Day", "type": "integer"},
@@ -497,7 +498,7 @@ def test_named_labels_keep_their_name() -> None:
 
 
 def test_the_blocks_stay_as_they_are() -> None:
-    """What is written into the result reaches no block, which a cache or a person may hold."""
+    """Changes of the result don't reach the blocks, which a cache or the user may hold."""
     first = block([{"n": 1, "o": [1]}])
     frame = stack(first)
     frame.loc[0, "n"] = 9
@@ -506,7 +507,7 @@ def test_the_blocks_stay_as_they_are() -> None:
 
 
 def test_text_is_in_one_piece() -> None:
-    """A column of as many pieces as there were runs would be slow in all that follows."""
+    """A column with one piece per run would slow down everything afterwards."""
     pytest.importorskip("pyarrow")
     texts: Any = stack(*[block([{"s": "x"}])] * 8)["s"].array
     assert texts.__arrow_array__().num_chunks == 1
@@ -547,13 +548,14 @@ RUNS = st.lists(
 )
 
 
-def is_same(one: Any, other: Any) -> bool:
-    """Say whether two values are the same to a person: 1 is 1.0, and True is not 1."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
+def is_same(left: Any, right: Any) -> bool:
+    """Return whether two values are the same to a user: 1 is 1.0, and True isn't 1."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
     return (
-        type(one) is type(other) or (isinstance(one, float) and isinstance(other, int))
-    ) and bool(one == other)
+        type(left) is type(right)
+        or (isinstance(left, float) and isinstance(right, int))
+    ) and bool(left == right)
 
 
 @given(RUNS)

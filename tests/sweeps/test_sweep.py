@@ -1,4 +1,4 @@
-"""Many runs of one function become one table, with a bar while they come; none is had twice."""
+"""Many runs of one function become one table, with a progress bar; none is sent twice."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ PARAMS = [
 
 
 class Service:
-    """Answers each run by its arguments, and remembers them."""
+    """A service that answers each run by its arguments, and records them."""
 
     def __init__(self, answering: Callable[..., Session]) -> None:
         self.sent: list[dict[str, Any]] = []
@@ -84,7 +84,7 @@ def service(answering: Callable[..., Session]) -> Iterator[Service]:
 
 
 def test_the_demo_is_swept(funcs: Session) -> None:
-    """Each block is what the call gives, with its arguments before it; constants stand in the attrs."""
+    """Each block equals the result of the call, after its arguments; constants are in the attrs."""
     function = funcs["Get Panel Daily"]
     symbols = [SYMBOL, "ZPLN US EQUITY"]
     frame = function.sweep(Symbol=symbols, PoPLookback=[1, 7], PanelName=PANEL)
@@ -113,7 +113,7 @@ def test_the_demo_is_swept(funcs: Session) -> None:
 
 
 def test_lists_of_a_parameter_that_takes_a_list_are_swept(service: Service) -> None:
-    """A list of texts is one value of it, a list of lists several; each is joined in its column."""
+    """A list of texts is one value, a list of lists several; each is joined in its column."""
     frame = service.function.sweep(a=["x"], names=["p", "q"])
     assert list(frame.columns) == ["a", "said"]
     frame = service.function.sweep(a="x", names=[["p"], ["p", "q"]])
@@ -122,7 +122,7 @@ def test_lists_of_a_parameter_that_takes_a_list_are_swept(service: Service) -> N
 
 
 def test_a_table_of_arguments_is_swept(service: Service) -> None:
-    """A run a row; where a cell is empty the argument is not sent, and null in the result."""
+    """One run per row; for an empty cell the argument isn't sent, and is null in the result."""
     frame = service.function.sweep(
         pd.DataFrame({"a": ["x", "y"], "n": [1, None]}), names="p"
     )
@@ -135,19 +135,19 @@ def test_a_table_of_arguments_is_swept(service: Service) -> None:
 
 
 def test_pairs_go_together(service: Service) -> None:
-    """With the option that says so."""
+    """With the option `pairs`."""
     frame = service.function.with_options(pairs=True).sweep(a=["x", "y"], n=[1, 2])
     assert list(zip(frame["a"], frame["n"], strict=True)) == [("x", 1), ("y", 2)]
 
 
 def test_a_run_that_is_given_twice_is_run_once(service: Service) -> None:
-    """And its block is there once."""
+    """Its block appears once."""
     assert len(service.function.sweep(a=["x", "y", "x"], n=[1, "1"])) == 2
     assert len(service.sent) == 2
 
 
 def test_results_of_other_shapes_and_types_are_all_there(service: Service) -> None:
-    """Columns are widened and never dropped: whole numbers and parts, text, other columns, no rows."""
+    """Columns are widened and never dropped: integers and fractions, text, other columns, no rows."""
     results: dict[str, Any] = {
         "whole": [{"v": 1}],
         "parts": [{"v": 0.5}],
@@ -165,7 +165,7 @@ def test_results_of_other_shapes_and_types_are_all_there(service: Service) -> No
 
 
 def test_all_that_fail_are_rows_and_no_error(service: Service) -> None:
-    """The table is empty but for its arguments' columns, and a warning says so."""
+    """The table has only the columns of the arguments, and a warning says so."""
     service.rows = lambda args: f"no {args['a']}"
     with pytest.warns(
         UserWarning,
@@ -178,7 +178,7 @@ def test_all_that_fail_are_rows_and_no_error(service: Service) -> None:
 
 
 def test_a_fault_of_our_own_making_loses_no_other_run(service: Service) -> None:
-    """Whatever an executor raises is a row too."""
+    """Whatever an executor raises becomes an error row too."""
 
     class Moody(ThreadPoolExecutor):
         def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -193,7 +193,7 @@ def test_a_fault_of_our_own_making_loses_no_other_run(service: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ({"a": []}, "a has no values to sweep: the list is empty."),
         ({"a": "x"}, "Nothing to sweep: no argument of F is a list of values."),
@@ -210,22 +210,22 @@ def test_a_fault_of_our_own_making_loses_no_other_run(service: Service) -> None:
     ],
 )
 def test_what_is_not_valid_is_said_before_anything_is_sent(
-    service: Service, values: Any, said: str
+    service: Service, values: Any, message: str
 ) -> None:
-    """By `sweep` and by `start_sweep` alike."""
+    """With `sweep` and with `start_sweep`."""
     function = service.function
     for begin in (
         function.sweep,
         function.start_sweep,
-        lambda **given: function.start_sweep(given),
+        lambda **lists: function.start_sweep(lists),
     ):
-        with pytest.raises(ArgumentError, match=re.escape(said)):
+        with pytest.raises(ArgumentError, match=re.escape(message)):
             begin(**values)
     assert not service.sent
 
 
 def test_a_sweep_warns_once_for_each_text(answering: Callable[..., Session]) -> None:
-    """Of thousands of values that a description doesn't list, three and a count; all are sent."""
+    """Of thousands of values that a description doesn't list, three are named and the rest counted; all are sent."""
     params = [{"name": "a"}, {"name": "u", "description": "Options are 'day', 'week'"}]
     service = Service(answering)
     service.params = params
@@ -244,7 +244,7 @@ def test_a_sweep_warns_once_for_each_text(answering: Callable[..., Session]) -> 
 def test_a_large_sweep_is_asked_about(
     service: Service, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    """Who types the number gets it; anything else, and nobody there to ask, sends nothing."""
+    """The user types the number to run it; after any other answer, or without a user, nothing is sent."""
     few = service.function.with_options(most_runs=2)
     values = list("vwxyz")
     for typed in ("", "6\n", "yes\n", "\n"):
@@ -266,7 +266,7 @@ def test_a_large_sweep_is_asked_about(
 
 
 def test_a_sweep_from_the_cache_sends_nothing(service: Service) -> None:
-    """The second time nothing is sent, and the attrs say how many came from there and how old they are."""
+    """The second time nothing is sent, and the attrs have the number and age of the cached results."""
     first = service.function.sweep(a=["x", "y"])
     second = service.function.sweep(a=["x", "y", "z"])
     assert len(service.sent) == 3
@@ -283,7 +283,7 @@ def test_a_sweep_from_the_cache_sends_nothing(service: Service) -> None:
 def test_a_cache_that_cannot_be_written_is_no_failure(
     service: Service, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    """It is said once, and the sweep gives what came."""
+    """There is one warning, and the sweep returns its results."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("FUNCS_RESULTS_DIR", str(tmp_path / "file" / "results"))
     with pytest.warns(UserWarning, match="Results are not cached on disk"):
@@ -293,7 +293,7 @@ def test_a_cache_that_cannot_be_written_is_no_failure(
 
 
 def test_a_job_says_what_it_sweeps(service: Service) -> None:
-    """Its arguments are lists for the swept ones, by which the history runs it again; its progress counts the runs."""
+    """Its swept arguments are lists, with which the history runs it again; its progress counts the runs."""
     job = service.function.start_sweep({"a": Each(("x",)), "n": [1, 2, 2]})
     assert job.args == {"a": ["x"], "n": [1, 2]}
     assert not job.pairs
@@ -317,7 +317,7 @@ async def awaited(function: RemoteFunction) -> int:
 
 
 def test_a_job_says_how_far_it_has_come(service: Service) -> None:
-    """In one line, whoever shows it."""
+    """In one line, wherever it is shown."""
     service.rows = lambda args: "no" if args["a"] == "y" else [{"v": 1}]
     job = service.function.start_sweep({"a": ["x", "y", "z"]})
     with pytest.warns(UserWarning, match="1 of 3 runs of F failed"):
@@ -346,7 +346,7 @@ def test_thousands_of_failures_slow_no_table(service: Service) -> None:
     "limits", [{"runs_a_user": 3}, {"concurrent_runs": 3}], ids=["429", "503"]
 )
 def test_a_service_with_few_places_runs_them_all(limits: dict[str, int]) -> None:
-    """The real service refuses most of 32 at a time, and says how long to wait: none fails, and all are in order."""
+    """The real service refuses most of 32 simultaneous runs with a wait: none fails, and all are in order."""
     grants = Grants(seed=demo.add_accounts)
     auth = Auth(SigningKeys.in_memory(), grants)
     engine = DuckDBEngine(companies.reference(), demo.cards)
@@ -370,7 +370,7 @@ def test_a_service_with_few_places_runs_them_all(limits: dict[str, int]) -> None
 def test_what_the_runs_warn_of_is_said_once(
     service: Service, answering: Callable[..., Session]
 ) -> None:
-    """Of a thousand runs with the same fault in their replies a person reads one line."""
+    """A thousand runs with the same fault in their replies cause one line."""
 
     def answer(request: httpx.Request) -> httpx.Response:
         if "ListUserFunctions" in request.url.path:
@@ -385,13 +385,15 @@ def test_what_the_runs_warn_of_is_said_once(
 
 
 def test_a_function_that_has_changed_is_said_to(service: Service) -> None:
-    """Its refusals are explained by what the listing says now, which is asked for once."""
+    """Its refusals are explained by the new listing, which is requested once."""
 
     def refuse(_args: dict[str, Any]) -> Any:
         return httpx.Response(422, json={"error": "unknown argument"})
 
-    service.rows, service.params = refuse, [PARAMS[0] | {"name": "b"}]
-    service.session._listed_at, service.listed = float("-inf"), 0
+    service.rows = refuse
+    service.params = [PARAMS[0] | {"name": "b"}]
+    service.session._listed_at = float("-inf")
+    service.listed = 0
     with pytest.warns(UserWarning, match="3 of 3 runs of F failed"):
         frame = service.function.sweep(a=["x", "y", "z"])
     assert service.listed == 1
@@ -402,10 +404,10 @@ def test_a_function_that_has_changed_is_said_to(service: Service) -> None:
 
 
 def test_a_sweep_holds_nothing_when_it_has_ended(service: Service) -> None:
-    """Neither the session nor the job's machinery keeps the results of one that was not interrupted."""
-    held = weakref.ref(service.function.with_options(cache=False).sweep(a=["x", "y"]))
-    # The loop lets it go a moment later.
-    wait_until(lambda: gc.collect() >= 0 and held() is None)
+    """Neither the session nor the job keeps the results of a sweep that wasn't interrupted."""
+    result = weakref.ref(service.function.with_options(cache=False).sweep(a=["x", "y"]))
+    # The loop releases it a moment later.
+    wait_until(lambda: gc.collect() >= 0 and result() is None)
 
 
 class Terminal(io.StringIO):
@@ -421,7 +423,7 @@ def shown(text: str) -> str:
 def test_a_bar_says_how_far_it_has_come(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Done, failed, from the cache; in a terminal, and it stays there."""
+    """Done, failed, from the cache; in a terminal, where it stays."""
     service.rows = lambda args: "no" if args["a"] == "y" else [{"v": 1}]
     service.function.sweep(a=["w", "x"])
     monkeypatch.setattr(sys, "stderr", Terminal())
@@ -440,7 +442,7 @@ def test_a_bar_says_how_far_it_has_come(
 def test_where_no_bar_is_wanted_none_is(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With ``progress=False``, for one run, and where the output is a file and no terminal."""
+    """With ``progress=False``, for one run, and if the output is a file instead of a terminal."""
     for stream, sweep in (
         (
             Terminal(),
@@ -455,7 +457,7 @@ def test_where_no_bar_is_wanted_none_is(
 
 
 @pytest.mark.parametrize(
-    ("progress", "said"),
+    ("progress", "text"),
     [
         (SweepProgress(total=9), ""),
         (SweepProgress(failed=1200), "1,200 failed"),
@@ -469,18 +471,19 @@ def test_where_no_bar_is_wanted_none_is(
     ],
 )
 def test_what_stands_beside_the_numbers(
-    progress: SweepProgress, said: str, monkeypatch: pytest.MonkeyPatch
+    progress: SweepProgress, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only what there is to say."""
+    """Failures, cached results and waits, if there are any."""
     monkeypatch.setattr("time.time", lambda: 0.0)
-    assert job.status_text(progress) == said
+    assert job.status_text(progress) == text
 
 
 class Slow:
-    """Keeps nothing, takes its time, and sees whether anybody comes in between."""
+    """A slow keeper of results that records the order of its calls."""
 
     def __init__(self) -> None:
-        self.begun, self.may_go_on = threading.Event(), threading.Event()
+        self.begun = threading.Event()
+        self.may_go_on = threading.Event()
         self.done: list[str] = []
 
     async def find(self, *_: Any) -> dict[int, float]:
@@ -501,7 +504,7 @@ class Slow:
 def test_a_sweep_that_is_cancelled_closes_when_its_threads_are_done(
     service: Service, cached: bool
 ) -> None:
-    """What is taken in at that moment, from the service or from the cache, is not closed under its hands."""
+    """The keeper isn't closed while it takes a result, from the service or from the cache."""
     if cached:
         service.function.sweep(a=["x", "y"])
     runs = combos(service.function, None, {"a": ["x", "y"]})
@@ -517,7 +520,7 @@ def test_a_sweep_that_is_cancelled_closes_when_its_threads_are_done(
 
 
 class Full(Slow):
-    """Takes nothing more."""
+    """A keeper that takes no more results."""
 
     def add(self, *_: Any) -> None:
         super().add()
@@ -527,7 +530,7 @@ class Full(Slow):
 def test_what_cannot_be_kept_ends_a_sweep_also_where_no_run_is_under_way(
     service: Service,
 ) -> None:
-    """The sweep is told that its keeping failed: it had as many results on hold as it may, and sent nothing more."""
+    """The sweep gets the error although it has no running runs, because its queue of results is full."""
     function = service.function.with_options(concurrency=1, cache=False)
     full = Full()
     sweep = Sweep(
@@ -556,7 +559,7 @@ def test_what_cannot_be_kept_ends_a_sweep_also_where_no_run_is_under_way(
 def test_a_table_of_mostly_missing_values_is_refused_and_its_runs_are_kept(
     service: Service, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
-    """Each run answers with a column of its own; a smaller sweep is made of the same results."""
+    """Each run returns another column; a smaller sweep uses the same results."""
     monkeypatch.setattr("jupyter_funcs.frames.columns._LEAST_BOUND", 1000)
     monkeypatch.setattr("jupyter_funcs.frames.columns._CELLS_PER_BYTE", 0)
     service.rows = lambda args: [{f"column of {args['a']}": 1}]
