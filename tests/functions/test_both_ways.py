@@ -1,4 +1,4 @@
-"""A callable is the same catalog entry for `jf.connect` and for `@function`: what it takes, receives and returns."""
+"""A callable is the same catalog entry for `jf.connect` and for `@function`: parameters, arguments and results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Pair(typing_extensions.TypedDict):
 
 
 class Range(TypedDict, total=False):
-    """Of typing, which pydantic reads from Python 3.12 on."""
+    """A typing.TypedDict, which pydantic supports from Python 3.12 on."""
 
     pair: Pair
     unit: Annotated[str, "shown"]
@@ -134,7 +134,7 @@ RECEIVED: list[tuple[Any, Any, Any]] = [
 def test_a_function_receives_the_same_either_way(
     way: Way, annotation: Any, argument: Any, received: Any
 ) -> None:
-    """Of every kind of annotation, with white space, repeats and empty items."""
+    """For every kind of annotation, with white space, repeats and empty items."""
     seen: list[Any] = []
 
     def take(value) -> int:  # noqa: ANN001
@@ -214,7 +214,7 @@ CALLABLES: dict[str, Any] = {
 
 @pytest.mark.parametrize("python", CALLABLES.values(), ids=CALLABLES)
 def test_whatever_can_be_called_by_name_runs_either_way(way: Way, python: Any) -> None:
-    """Annotations written as text are read, and what isn't sent has the default."""
+    """Annotations written as text are read, and parameters that aren't sent have their defaults."""
     run = way(python)
     assert [(field.name, field.required) for field in run.fields] == [
         ("a", True),
@@ -225,7 +225,7 @@ def test_whatever_can_be_called_by_name_runs_either_way(way: Way, python: Any) -
 
 
 def test_arguments_of_any_number_are_a_list(way: Way) -> None:
-    """In order and with repeats; without any, there are none."""
+    """In order and with repeats; without arguments, the list is empty."""
 
     def join(first: str, *rest: int, sep: str = "-") -> str:
         return sep.join([first, *map(str, rest)])
@@ -266,7 +266,7 @@ def test_the_docstring_and_the_markers_describe_either_way(way: Way) -> None:
 
 @pytest.mark.parametrize("python", [max, iter], ids=["max", "iter"])
 def test_what_has_no_signature_is_refused_in_words(python: Any) -> None:
-    """Published at once, and as a source with one warning."""
+    """With an error when it is published, and with one warning in a source."""
     from jupyter_funcs.core.errors import SetupError
 
     with pytest.raises(SetupError, match="it has no signature"):
@@ -278,7 +278,7 @@ def test_what_has_no_signature_is_refused_in_words(python: Any) -> None:
 
 
 def test_objects_of_the_kernel_are_passed_by_reference() -> None:
-    """Where there is no annotation, or one that JSON has no values for."""
+    """If there is no annotation, or one without JSON values."""
     import pandas as pd
 
     def merge(left: pd.DataFrame, right, how: str = "inner", n: int = 1) -> None: ...  # noqa: ANN001
@@ -321,7 +321,7 @@ def test_infinity_of_this_process_stays_infinite() -> None:
 
 
 def test_infinity_is_null_in_json_with_one_warning() -> None:
-    """A header of the service's reply says so, and the body is as always."""
+    """A header of the service's reply says so, and the body has its usual shape."""
     run = by_service(ratios)
     with pytest.warns(
         UserWarning,

@@ -432,7 +432,7 @@ def test_an_object_is_described_with_its_default_as_json_and_takes_no_options() 
     ids=row_id,
 )
 def test_the_values_in_json_are_hidden_in_a_trace(sent: str, shown: str) -> None:
-    """JSON that is broken or nested too deeply is refused before anything could quote a part of it."""
+    """Invalid or deeply nested JSON is refused before any message could quote a part of it."""
     assert (
         redacted_trace(ValueError("there is no 'pencil'"), [sent])
         == f"ValueError: there is no '{shown}'"
@@ -487,7 +487,7 @@ def test_only_whole_arguments_are_hidden_in_a_trace(
 
 @pytest.mark.fault(153)
 def test_the_lines_of_a_trace_stay_as_they_are() -> None:
-    """Whatever the arguments are: file, line and name of a frame, and a trace in a note."""
+    """Whatever the arguments: file, line and name of a frame, and a trace in a note."""
 
     def fails(value: str) -> None:
         error = ValueError(f"not {value}")
@@ -769,7 +769,7 @@ def test_any_json_is_either_read_or_refused_in_one_printable_line(
         assert not param.options or param.type is bool or str(item) in param.options
     if param is FLAG:
         return
-    # What was read is stable: sent again in its wire form, it is the same.
+    # Reading is stable: the value's wire form is read as the same value.
     again = [str(item) for item in value] if param.many else str(value)
     assert param.read(again, DEMO) == (value, [])
 
@@ -819,11 +819,11 @@ def test_a_long_value_is_refused_before_it_is_converted(
 
 @pytest.mark.slow
 def test_numbers_whose_hashes_collide_take_no_longer_than_others() -> None:
-    """FAULTS.md 133: Python's tables of numbers take quadratic time for the numbers of somebody who knows them."""
+    """FAULTS.md 133: Python's hash tables take quadratic time for numbers that were chosen to collide."""
     mask = 2**17 - 1
     at = 1
     numbers = []
-    # One place after the other, in the order in which the table looks for a free one.
+    # The slots in the order in which the hash table probes them.
     for _ in range(43_800):
         numbers.append(at)
         at = (5 * at + 1) & mask

@@ -1,4 +1,4 @@
-"""What 0.1.0 wrote is read: it recorded every value as the text, or the list of texts, that it sent."""
+"""Files of version 0.1.0 are read: it recorded every value as the text, or the list of texts, that it sent."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def kinds(
     either: str | int = "unset",
     order: dict[str, Any] | None = None,
 ) -> int:
-    """Note what arrived."""
+    """Note the arguments."""
     arrived.append(dict(locals()))
     return 1
 
@@ -60,10 +60,22 @@ MEANT = {
 }
 # A line of the history, as json.dumps wrote it.
 LINE = {
-    "number": 3, "function": "Kinds", "args": WRITTEN, "is_sweep": False, "runs": 1, "pairs": False, "to": None,
-    "rows": 1, "error": "", "failed": 0, "is_whole": True, "in_cache": False, "status": "done", "elapsed": 0.01,
+    "number": 3,
+    "function": "Kinds",
+    "args": WRITTEN,
+    "is_sweep": False,
+    "runs": 1,
+    "pairs": False,
+    "to": None,
+    "rows": 1,
+    "error": "",
+    "failed": 0,
+    "is_whole": True,
+    "in_cache": False,
+    "status": "done",
+    "elapsed": 0.01,
     "started": "2026-03-01T12:30:00+00:00",
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -96,7 +108,7 @@ def saved(session: Session, *lines: dict[str, Any]) -> None:
 def test_a_run_of_an_earlier_version_is_repeated_with_its_types(
     session: Session,
 ) -> None:
-    """Texts become what they stood for; a JSON field's text is JSON, and any other text is itself."""
+    """Texts become the values that they stood for; a JSON field's text is JSON, and any other text is itself."""
     saved(session, LINE, {**LINE, "number": 4, "args": {"either": "7"}})
     [run, other] = session.history.earlier
     assert run.args == WRITTEN
@@ -109,7 +121,7 @@ def test_a_run_of_an_earlier_version_is_repeated_with_its_types(
 def test_a_sweep_of_an_earlier_version_is_repeated_with_its_types(
     session: Session,
 ) -> None:
-    """Each of its values."""
+    """With the type of every value."""
     args = {"whole": "7", "either": ['"a"', "1"], "text": ["json:5", "x"]}
     saved(session, {**LINE, "args": args, "is_sweep": True, "runs": 4})
     [run] = session.history.earlier
@@ -157,12 +169,12 @@ def test_a_preset_of_an_earlier_version_is_read(
 
 
 def test_a_lock_of_an_earlier_version_holds(session: Session, tmp_path: Path) -> None:
-    """The interface of a function is what it was, and the file is rewritten as it was."""
+    """The interface of a function hasn't changed, and the file is rewritten unchanged."""
     (tmp_path / lock.NAME).write_text(
         'version = 1\nservice = "kinds"\n\n[functions.Kinds]\n'
         'text = {kind = "text"}\nwhole = {kind = "integer"}\nnumber = {kind = "number"}\nflag = {kind = "yes/no"}\n'
         'texts = {kind = "list"}\nnumbers = {kind = "list"}\neither = {kind = "json"}\norder = {kind = "json"}\n'
     )
-    held = lock.read(tmp_path)
-    assert held is not None
-    assert held.drifted("Kinds", session.kinds.function) == ""
+    locked = lock.read(tmp_path)
+    assert locked is not None
+    assert locked.drifted("Kinds", session.kinds.function) == ""

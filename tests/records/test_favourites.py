@@ -1,4 +1,4 @@
-"""Recent and favourite functions: what is kept, where, and what happens where nothing can be kept."""
+"""Recent and favourite functions: what is kept, where, and what happens if the file can't be written."""
 
 from __future__ import annotations
 
@@ -39,15 +39,13 @@ def test_favourites_are_kept_for_each_service(tmp_path: Path) -> None:
 
 def test_two_notebooks_do_not_undo_each_other(tmp_path: Path) -> None:
     """A mark is added to the file as it is now, not as it was first read."""
-    one, other = (
-        Favourites("s", tmp_path / "f.json"),
-        Favourites("s", tmp_path / "f.json"),
-    )
-    assert one.names == other.names == []
-    one.mark("a", is_favourite=True)
-    other.mark("b", is_favourite=True)
-    assert one.names == ["a"]
-    assert other.names == Favourites("s", tmp_path / "f.json").names == ["a", "b"]
+    first = Favourites("s", tmp_path / "f.json")
+    second = Favourites("s", tmp_path / "f.json")
+    assert first.names == second.names == []
+    first.mark("a", is_favourite=True)
+    second.mark("b", is_favourite=True)
+    assert first.names == ["a"]
+    assert second.names == Favourites("s", tmp_path / "f.json").names == ["a", "b"]
 
 
 @pytest.mark.parametrize(

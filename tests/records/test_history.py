@@ -1,4 +1,4 @@
-"""The runs of a kernel: noted, shown, run again, compared; and kept for later kernels where that is switched on."""
+"""The runs of a kernel: noted, shown, run again and compared; and kept for later kernels if that is switched on."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_an_end_is_known_before_anybody_is_told(demo: Session) -> None:
     """After waiting for a run, the history says that it ended, even if the loop has not got there yet."""
     job = demo.get_panels.submit()
     frame = job.result()
-    for asked, value in {
+    for attribute, value in {
         "status": "done",
         "rows": 2,
         "error": "",
@@ -125,7 +125,9 @@ def test_an_end_is_known_before_anybody_is_told(demo: Session) -> None:
     }.items():
         run = Run(1, "Get Panels", {}, dt.datetime.now(dt.UTC))
         run.begin(job)
-        assert getattr(run, asked) is value or getattr(run, asked) == value, asked
+        assert getattr(run, attribute) is value or getattr(run, attribute) == value, (
+            attribute
+        )
 
 
 def test_what_a_form_asks_is_no_run(demo: Session) -> None:
@@ -139,7 +141,8 @@ def test_what_a_form_asks_is_no_run(demo: Session) -> None:
 
 def test_a_run_that_goes_on_says_so(answering: Callable[..., Session]) -> None:
     """A run is running until it ends; a cancelled one is cancelled."""
-    begun, go = threading.Event(), threading.Event()
+    begun = threading.Event()
+    go = threading.Event()
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
@@ -168,7 +171,8 @@ def test_a_run_that_goes_on_says_so(answering: Callable[..., Session]) -> None:
 def test_a_result_that_the_notebook_changed_is_had_as_it_came(demo: Session) -> None:
     """The history returns the notebook's own object until a column is added, replaced or written into."""
     frame = demo.get_panel_daily(PanelName=PANEL, Symbol=SYMBOL)
-    came, run = frame.copy(), demo.history.get(1)
+    came = frame.copy()
+    run = demo.history.get(1)
     assert run.frame is frame
     frame["Spend"] = 0.0
     frame["Extra"] = 1
@@ -187,7 +191,7 @@ def test_a_result_that_the_notebook_changed_is_had_as_it_came(demo: Session) -> 
 def test_a_value_written_into_a_result_does_not_change_the_history(
     demo: Session,
 ) -> None:
-    """Copy-on-write sets the result apart."""
+    """Copy-on-write separates the result from the history's."""
     frame = demo.get_panels()
     came = frame.copy()
     frame.iloc[0, 0] = "another"
@@ -200,21 +204,23 @@ def test_the_history_holds_no_result_and_no_session(
     answering: Callable[..., Session],
 ) -> None:
     """The history keeps neither frames nor sessions alive."""
-    listing, run = [{"name": "F"}], {"error": None, "body": json.dumps([{"a": 1}])}
+    listing = [{"name": "F"}]
+    run = {"error": None, "body": json.dumps([{"a": 1}])}
 
     def answer(request: httpx.Request) -> httpx.Response:
         return httpx.Response(200, json=listing if "List" in request.url.path else run)
 
     funcs = answering(answer)
     job = funcs["F"].submit()
-    held = weakref.ref(job.result())
-    noted, session = funcs.history.get(1), weakref.ref(funcs)
-    assert noted.frame is held() is not None
+    result = weakref.ref(job.result())
+    noted = funcs.history.get(1)
+    session = weakref.ref(funcs)
+    assert noted.frame is result() is not None
     job.result()["a"] = 2
     reply = weakref.ref(noted._reply)
     del job, funcs
     forgotten(noted)
-    assert held() is reply() is noted.frame is None
+    assert result() is reply() is noted.frame is None
     wait_until(lambda: gc.collect() >= 0 and session() is None)
     assert noted.rows == 1
 
@@ -315,7 +321,7 @@ def test_hostile_arguments_are_inert_in_the_table(
 
 
 def test_again_runs_it_with_the_same_arguments(demo: Session) -> None:
-    """again(N) returns the same result as an own run; both compare as equal."""
+    """again(N) returns the same result as a new run; both compare as equal."""
     before = demo.get_panel_daily(PanelName=PANEL, Symbol=SYMBOL, Dimensions=["Region"])
     after = demo.history.again(1)
     assert after is not before
@@ -402,7 +408,7 @@ def test_a_sweep_with_failed_runs_says_how_many() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "error", "said"),
+    ("line", "error", "message"),
     [
         ("%funcs again", jf.ArgumentError, "takes the number of a run"),
         ("%funcs again 1 2", jf.ArgumentError, "not '1 2'"),
@@ -418,11 +424,11 @@ def test_a_sweep_with_failed_runs_says_how_many() -> None:
     ],
 )
 def test_a_wrong_line_says_what_to_write(
-    shell: InteractiveShell, line: str, error: type[Exception], said: str
+    shell: InteractiveShell, line: str, error: type[Exception], message: str
 ) -> None:
-    """Each wrong use is an error in words."""
+    """Each wrong use is an error with a message."""
     result = shell.run_cell(line)
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         result.raise_error()
 
 
@@ -452,7 +458,7 @@ def test_again_says_that_a_function_is_gone(answering: Callable[..., Session]) -
 def test_again_says_that_a_function_has_changed(
     answering: Callable[..., Session],
 ) -> None:
-    """If it takes other arguments now, that is an error that names them; if they are still valid, a warning."""
+    """If it now takes other arguments, the error names them; if the old ones are still valid, there is a warning."""
     before = [{"name": "F", "params": [{"name": "Symbol"}, {"name": "note"}]}]
     fewer = [{"name": "F", "params": [{"name": "Symbol"}]}]
     renamed = [{"name": "F", "params": [{"name": "SymbolName"}, {"name": "note"}]}]
@@ -539,7 +545,7 @@ def test_off_keeps_no_more_and_clear_deletes(
 ) -> None:
     """%funcs history on, off and clear each say what they did."""
 
-    def said(line: str) -> str:
+    def output_of(line: str) -> str:
         from IPython.utils.capture import capture_output
 
         with capture_output() as captured:
@@ -547,16 +553,16 @@ def test_off_keeps_no_more_and_clear_deletes(
         return str(captured.stdout)
 
     demo.get_panels()
-    assert str(file) in said("%funcs history on")
+    assert str(file) in output_of("%funcs history on")
     goes_on = jf.Job("Get Panels", {}, never(), Progress())
     demo.history.add(demo.get_panels, goes_on)
-    assert "no longer saved" in said("%funcs history off")
+    assert "no longer saved" in output_of("%funcs history off")
     demo.get_panels()
     goes_on.cancel()
     assert [run["status"] for run in rows(file)] == ["done", "cancelled"]
-    assert "Deleted 2 saved runs" in said("%funcs history clear")
+    assert "Deleted 2 saved runs" in output_of("%funcs history clear")
     assert rows(file) == []
-    assert "There were no saved runs" in said("%funcs history clear")
+    assert "There were no saved runs" in output_of("%funcs history clear")
     assert len(demo.history) == 3  # this kernel's own
 
 
@@ -588,7 +594,7 @@ def test_a_file_holds_neither_results_nor_tokens(file: Path, service_url: str) -
 
 @pytest.mark.slow
 def test_arguments_that_are_too_long_are_not_kept(demo: Session, file: Path) -> None:
-    """A run of very many values is saved without them, and says so when it is to run again."""
+    """A run with very many values is saved without them, and says so if you try to run it again."""
     demo.history.save(on=True)
     with pytest.raises(jf.FuncsError):
         demo.get_panel_daily(
@@ -680,7 +686,7 @@ def test_a_file_that_another_program_locks_holds_up_no_run(
 def test_a_folder_that_cannot_be_written_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the folder is a file, or another user's, switching on is an error in words."""
+    """If the folder is a file, or another user's, switching on is an error with a message."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("FUNCS_HISTORY", str(tmp_path / "file" / "history.sqlite"))
     with pytest.raises(jf.ConfigError, match="Runs cannot be saved in"):
@@ -729,9 +735,9 @@ def test_a_read_only_file_is_read_and_not_written(
             text=True,
         )
         Path(folder).chmod(0o700)
-        labels, said = done.stdout.splitlines()
+        labels, warning = done.stdout.splitlines()
         assert labels == "1/1"
-        assert said.count("readonly database") == 1
+        assert warning.count("readonly database") == 1
         assert len(rows(file)) == 1
 
 
@@ -779,7 +785,7 @@ def end() -> None:
 
 @pytest.mark.slow
 def test_a_run_that_ends_while_the_process_ends_is_saved(file: Path) -> None:
-    """Its end is in the file, although no thread starts any more."""
+    """Its end is in the file, although no more threads can start."""
     subprocess.run([sys.executable, "-W", "error", "-c", _ENDS], check=True, timeout=60)
     [run] = rows(file)
     assert (run["status"], run["rows"]) == ("done", 2)
@@ -822,7 +828,7 @@ def test_a_run_of_another_version_is_left_out(
     now = later(demo)
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("UPDATE runs SET run = ? WHERE number = 1", (run,))
-    assert [each.number for each in now.history.earlier] == [2]
+    assert [entry.number for entry in now.history.earlier] == [2]
 
 
 async def never() -> pd.DataFrame:
@@ -839,8 +845,8 @@ def test_many_threads_note_their_runs(demo: Session) -> None:
 
 def test_a_healthy_service_of_another_name_has_its_own_kept_runs(file: Path) -> None:
     """Saved runs of one service are neither shown nor run on another."""
-    with faulty() as one, faulty() as other:
-        funcs = jf.connect(one.url, token="a-token-of-the-tests")
+    with faulty() as server, faulty() as other:
+        funcs = jf.connect(server.url, token="a-token-of-the-tests")
         funcs.history.save(on=True)
         funcs["F"](a="1")
         written(file)
@@ -850,7 +856,7 @@ def test_a_healthy_service_of_another_name_has_its_own_kept_runs(file: Path) -> 
         with pytest.raises(jf.NotFoundError):
             elsewhere.history.again("1/1")
         # A run of an earlier test that ends late may have taken the first number of a kernel.
-        later = jf.connect(one.url, token="t-of-the-tests")
+        later = jf.connect(server.url, token="t-of-the-tests")
         [run] = later.history.earlier
         assert (run.function, run.number, run.args) == ("F", 1, {"a": "1"})
         funcs.close()
@@ -922,7 +928,7 @@ def test_on_the_loop_nothing_is_waited_for(demo: Session) -> None:
 
 
 def forgotten(*runs: Run) -> None:
-    """Wait until nobody holds the results: the loop has its last task until the next one, a thread its last work."""
+    """Wait until nothing holds the results: the loop keeps its last task until the next one, a thread its last work."""
 
     def are_gone() -> bool:
         background.run(asyncio.sleep(0))

@@ -1,4 +1,4 @@
-"""What a notebook relies on, written down beside it: a run says what has changed since, and a check fails."""
+"""A lock file beside a notebook lists the functions it relies on: runs warn of changes, and a check fails."""
 
 from __future__ import annotations
 
@@ -82,11 +82,12 @@ def params(*names: str, required: str = "", **kinds: int) -> list[dict[str, Any]
     ]
 
 
-SYMBOL, PANEL = 6, 8
+SYMBOL = 6
+PANEL = 8
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "said"),
+    ("before", "now", "message"),
     [
         (params("a", "b"), params("b", "a"), ""),
         (params("a", "b"), params("a"), "removed 'b'."),
@@ -134,12 +135,14 @@ SYMBOL, PANEL = 6, 8
     ],
 )
 def test_what_has_changed_is_said(
-    before: list[Any], now: list[Any], said: str, answering: Any
+    before: list[Any], now: list[Any], message: str, answering: Any
 ) -> None:
     """Renamed, removed, added and required parameters are named in one sentence; other changes are not."""
-    functions = [answering(Listing(F=each))["F"].function for each in (before, now)]
+    functions = [
+        answering(Listing(F=parameters))["F"].function for parameters in (before, now)
+    ]
     text = drift(*functions)
-    assert text == "" if not said else text.endswith(said)
+    assert text == "" if not message else text.endswith(message)
     assert text == "" or text.startswith("The service has changed 'F': ")
 
 
@@ -168,7 +171,7 @@ def test_a_new_rule_is_a_requirement() -> None:
 
 
 def test_many_new_names_are_not_paired() -> None:
-    """Not each old name with each new one: the time is linear, however many or long they are."""
+    """Old and new names aren't all compared: the time is linear, however many or long they are."""
 
     def many(number: int) -> None:
         old, new = (
@@ -212,9 +215,13 @@ def test_a_lock_is_written_for_a_person_to_read(
     shell.run_cell("%funcs lock get_panel_daily 'Get Universe'").raise_error()
     shell.run_cell("%funcs lock Get Panel Daily").raise_error()
     text = (folder / lock.NAME).read_text("utf-8")
-    held = tomllib.loads(text)
-    assert list(held["functions"]) == ["Get Panel Daily", "Get Panels", "Get Universe"]
-    assert held["service"] == "demo"
+    content = tomllib.loads(text)
+    assert list(content["functions"]) == [
+        "Get Panel Daily",
+        "Get Panels",
+        "Get Universe",
+    ]
+    assert content["service"] == "demo"
     assert text.startswith("# The functions that the notebooks in this folder rely on")
     assert (
         '[functions."Get Panel Daily"]\nPanelName = {kind = "panel", required = true}\n'
@@ -222,7 +229,9 @@ def test_a_lock_is_written_for_a_person_to_read(
     )
     assert 'Symbol = {kind = "symbol", one_of = ["Symbol", "Brand"]}\n' in text
     shell.run_cell("%funcs lock").raise_error()
-    assert (folder / lock.NAME).read_text("utf-8") == text  # no change without one
+    assert (folder / lock.NAME).read_text(
+        "utf-8"
+    ) == text  # unchanged, since nothing else ran
 
 
 @pytest.mark.parametrize("sweeps", [False, True])
@@ -320,7 +329,7 @@ def test_a_lock_of_another_service_is_said(
         match=r"funcs.lock locks functions of demo: runs on https://service.example are not compared",
     ):
         funcs["Get Panels"]()
-    funcs["G"]()  # said once
+    funcs["G"]()  # warned once
     with pytest.raises(
         jf.ConfigError,
         match=r"locks functions of demo, not of https://service\.example",
@@ -352,7 +361,7 @@ BROKEN = {
 def test_a_broken_lock_is_said_and_kept(
     answering: Callable[..., Session], folder: Path, data: bytes
 ) -> None:
-    """Runs work with one warning; overwriting or comparing is an error in words; the file stays."""
+    """Runs work with one warning; overwriting or comparing is an error; the file stays."""
     (folder / lock.NAME).write_bytes(data)
     funcs = answering(Listing(F=params("a"), G=params("a")))
     with pytest.warns(
@@ -370,7 +379,7 @@ def test_a_broken_lock_is_said_and_kept(
 def test_a_folder_in_its_place_is_said(
     answering: Callable[..., Session], folder: Path
 ) -> None:
-    """A folder in place of the file is an error in words."""
+    """A folder in place of the file is an error with a message."""
     (folder / lock.NAME).mkdir()
     with pytest.raises(jf.ConfigError, match=r"funcs\.lock cannot be read"):
         subcommands.lock_functions(
@@ -379,13 +388,15 @@ def test_a_folder_in_its_place_is_said(
 
 
 @pytest.mark.parametrize(
-    ("case", "said"),
+    ("case", "message"),
     [("newer", "by a newer jupyter_funcs"), ("too large", "it is larger than 256 KiB")],
 )
-def test_what_is_wrong_with_a_lock_is_named(folder: Path, case: str, said: str) -> None:
+def test_what_is_wrong_with_a_lock_is_named(
+    folder: Path, case: str, message: str
+) -> None:
     """A lock of a later version isn't called broken, and a file that is too large isn't read."""
     (folder / lock.NAME).write_bytes(BROKEN[case])
-    with pytest.raises(jf.ConfigError, match=said):
+    with pytest.raises(jf.ConfigError, match=message):
         lock.read(folder)
 
 
@@ -393,7 +404,7 @@ def test_what_is_wrong_with_a_lock_is_named(folder: Path, case: str, said: str) 
 def test_a_folder_that_cannot_be_written_is_said(
     answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the file cannot be written, that is an error in words, and the old content stays."""
+    """If the file can't be written, that is an error, and the old content stays."""
     funcs = answering(Listing(F=params("a"), G=params("a")))
     with tempfile.TemporaryDirectory() as made:
         monkeypatch.chdir(made)
@@ -420,7 +431,7 @@ def test_a_folder_that_cannot_be_written_is_said(
 def test_a_folder_that_is_gone_locks_nothing(
     answering: Callable[..., Session], folder: Path
 ) -> None:
-    """A kernel whose folder was deleted still runs functions; writing a lock there is an error in words."""
+    """A kernel whose folder was deleted still runs functions; writing a lock there is an error with a message."""
     funcs = answering(Listing(F=params("a")))
     gone = folder / "gone"
     gone.mkdir()
@@ -466,8 +477,8 @@ def test_whatever_is_locked_is_read_as_it_was(
     read = lock.read(folder)
     assert read is not None
     assert read == made
-    assert {name: list(known) for name, known in read.functions.items()} == {
-        name: list(known) for name, known in functions.items()
+    assert {name: list(parameters) for name, parameters in read.functions.items()} == {
+        name: list(parameters) for name, parameters in functions.items()
     }
 
 
@@ -483,7 +494,7 @@ def test_any_two_signatures_can_be_compared(before: Interface, now: Interface) -
 
 
 def test_a_run_without_a_lock_says_nothing(answering: Callable[..., Session]) -> None:
-    """No lock, no word; a locked function that is as it was neither."""
+    """Nor does a run of a locked function that hasn't changed."""
     service = Listing(F=params("a"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -495,7 +506,7 @@ def test_a_run_without_a_lock_says_nothing(answering: Callable[..., Session]) ->
 
 
 def test_the_panel_says_it_below_the_result() -> None:
-    """A person who runs a locked function in the panel reads there what has changed, where warnings are not."""
+    """A user who runs a locked function in the panel sees the changes there, since the panel shows no warnings."""
     before = jf.connect()
     subcommands.lock_functions(before, ["Get Panels"], is_check=False)
     path = Path(lock.NAME)
@@ -509,7 +520,7 @@ def test_the_panel_says_it_below_the_result() -> None:
 
 
 def dotted(dots: int, size: int) -> str:
-    """Return a lock of about this many bytes, whose keys have as many dots as may be, or all of them."""
+    """Return a lock of about this size, whose keys have as many dots as allowed, or only dots."""
     key = f"{'a.' * dots}k"
     return 'version = 1\nservice = "demo"\n' + "".join(
         f"{key}{number} = 1\n" for number in range(max(size // len(key), 1))
@@ -518,7 +529,7 @@ def dotted(dots: int, size: int) -> str:
 
 @pytest.mark.fault(152)
 def test_a_lock_of_a_stranger_is_read_in_linear_time(folder: Path) -> None:
-    """Four times the bytes take four times as long, whatever the keys; one of very many dots isn't read at all."""
+    """Four times the bytes take four times as long, whatever the keys; a key with too many dots isn't read at all."""
 
     def read(size: int) -> None:
         (folder / lock.NAME).write_text(dotted(90, size))
@@ -539,7 +550,7 @@ def test_a_lock_of_a_stranger_is_read_in_linear_time(folder: Path) -> None:
 
 @pytest.mark.fault(152)
 def test_a_lock_of_2_mb_is_not_read(folder: Path) -> None:
-    """Nor compared: the run says why."""
+    """It isn't compared either: the run says why."""
     (folder / lock.NAME).write_text(dotted(20, 2_000_000))
     with pytest.raises(jf.ConfigError, match="larger than 256 KiB"):
         lock.read(folder)
@@ -566,17 +577,17 @@ def test_the_texts_of_a_stranger_are_shown_inert(
     session = answering(Listing(F=params("a")))
     with pytest.warns(UserWarning, match="funcs.lock") as warned:
         session["F"](a="1")
-    said = [str(warning.message) for warning in warned]
+    texts = [str(warning.message) for warning in warned]
     for words in ([], [STRANGE], ["F"]):
         with pytest.raises(jf.FuncsError) as caught:
             subcommands.lock_functions(session, words, is_check=True)
-        said.append(str(caught.value))
+        texts.append(str(caught.value))
     if service == STRANGE:
         with pytest.raises(jf.FuncsError) as caught:
             subcommands.lock_functions(session, ["F"], is_check=False)
-        said.append(str(caught.value))
-    assert said
-    for text in said:
+        texts.append(str(caught.value))
+    assert texts
+    for text in texts:
         assert not {"\u202e", "\x1b", "\u2066", "\u200b"} & set(text)
         assert len(text) < 10_000
         assert "\\u202e" in text or "F" in text
@@ -585,7 +596,7 @@ def test_the_texts_of_a_stranger_are_shown_inert(
 @pytest.mark.slow
 @pytest.mark.fault(152)
 def test_no_lock_is_written_that_could_not_be_read(folder: Path) -> None:
-    """It says so, and leaves the one that is there."""
+    """The error says so, and the existing lock stays."""
     many = [
         Function(
             name=f"F{number}",

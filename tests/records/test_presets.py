@@ -1,4 +1,4 @@
-"""Presets: what is kept for whom, what a person has written stays, and nothing is lost where it cannot be kept."""
+"""Presets: they are kept per profile, hand-written content stays, and nothing is lost if a file can't be written."""
 
 from __future__ import annotations
 
@@ -76,29 +76,35 @@ def test_what_is_saved_is_read_back(
     saved: list[tuple[str, str, dict[str, Any]]],
 ) -> None:
     """Any function, name and values come back as they were, whatever characters they are made of."""
-    # A text that a secret of another test has is masked.
+    # Otherwise texts that contain a secret of another test would be masked.
     monkeypatch.setattr(secrets, "_alive", weakref.WeakSet())
     path = tmp_path / "presets.toml"
     path.unlink(missing_ok=True)
-    known: dict[tuple[str, str], dict[str, Any]] = {}
+    expected: dict[tuple[str, str], dict[str, Any]] = {}
     for function, name, values in saved:
         Presets("demo", path).save(function, name, values)
-        known[function, name] = values
-    for (function, name), values in known.items():
+        expected[function, name] = values
+    for (function, name), values in expected.items():
         assert Presets("demo", path).get(function, name) == values
-    for function, name in known:
+    for function, name in expected:
         Presets("demo", path).remove(function, name)
         assert name not in Presets("demo", path).names(function)
 
 
 def test_each_profile_has_its_own(tmp_path: Path) -> None:
-    """Another profile does not see them, a function has those of its own, and only the file itself is left behind."""
+    """Other profiles don't see them, each function has its own, and only the file itself is left behind."""
     path = tmp_path / "presets.toml"
-    one, other = Presets("demo", path), Presets("https://b.example", path)
-    one.save("F", "x", {"A": "1"})
-    one.save("G", "y", {"A": "2"})
-    other.save("F", "z", {"A": "3"})
-    assert (one.names("F"), one.names("G"), other.names("F"), other.names("G")) == (
+    first = Presets("demo", path)
+    second = Presets("https://b.example", path)
+    first.save("F", "x", {"A": "1"})
+    first.save("G", "y", {"A": "2"})
+    second.save("F", "z", {"A": "3"})
+    assert (
+        first.names("F"),
+        first.names("G"),
+        second.names("F"),
+        second.names("G"),
+    ) == (
         ["x"],
         ["y"],
         ["z"],
@@ -128,7 +134,7 @@ def test_what_a_person_wrote_stays(presets: Presets) -> None:
 
 
 def test_null_and_empty_values_are_kept(presets: Presets) -> None:
-    """TOML has no null; they are values, and a form that had none is filled with them."""
+    """They are values although TOML has no null, and a form without them is filled."""
 
     def count(a: int | None = 5, b: str = "x", c: list[str] | None = None) -> int:
         return 1
@@ -206,7 +212,7 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("", "needs a name"),
         (" \t", "needs a name"),
@@ -214,9 +220,9 @@ def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
         ("a\x00b", "invisible"),
     ],
 )
-def test_a_name_that_is_none(presets: Presets, name: str, said: str) -> None:
-    """An empty name, a long one and one with invisible characters are refused in words."""
-    with pytest.raises(jf.ArgumentError, match=said):
+def test_a_name_that_is_none(presets: Presets, name: str, message: str) -> None:
+    """An empty name, a long one and one with invisible characters are refused with a message."""
+    with pytest.raises(jf.ArgumentError, match=message):
         presets.save("F", name, {})
     assert not presets.path.exists()
 
@@ -232,7 +238,7 @@ def test_a_value_that_no_file_takes(presets: Presets, value: object) -> None:
 
 @pytest.mark.slow
 def test_many_notebooks_save_at_once(tmp_path: Path) -> None:
-    """Four processes that save fifteen presets each lose none of them."""
+    """Four processes save fifteen presets each, and none is lost."""
     path = tmp_path / "presets.toml"
     program = (
         "import sys; from pathlib import Path; from jupyter_funcs.core import files\n"
@@ -250,7 +256,7 @@ def test_many_notebooks_save_at_once(tmp_path: Path) -> None:
 
 
 def test_a_preset_fills_a_form_and_a_call(session: Session) -> None:
-    """A form gets back what it held; a call takes a preset; a missing one is an error that lists the others."""
+    """A form gets its values back; a call takes a preset; a missing one is an error that lists the others."""
     fn = session["Get Panel Daily"]
     form = fn.form(
         **DAILY, Dimensions=["Region"], POPLookback="abc", Brand=Variable("brand")
