@@ -52,11 +52,9 @@ if TYPE_CHECKING:
 # Published notebooks, which aren't tests.
 collect_ignore_glob = ["publishing/published/*"]
 
-LIST, RUN, GET_ALL = (
-    "/api/function/ListUserFunctions",
-    "/api/function/runFunction",
-    "/api/function/getAll",
-)
+LIST = "/api/function/ListUserFunctions"
+RUN = "/api/function/runFunction"
+GET_ALL = "/api/function/getAll"
 LOGIN = "/api/account/login"
 JSON = {"Content-Type": "application/json"}
 PANELS = {"FunctionName": "Get Panels", "Args": {}}
@@ -178,7 +176,9 @@ def serving_to(
     wire = in_process(
         create_app(registry, auth, grants, engine, **options), auth.issue(user, 1)
     )
-    wire.auth, wire.grants, wire.engine = auth, grants, engine
+    wire.auth = auth
+    wire.grants = grants
+    wire.engine = engine
     return wire
 
 
@@ -287,10 +287,8 @@ def before_the_data() -> Iterator[DuckDBEngine]:
 @pytest.fixture
 def demo_wire() -> Wire:
     """The demo service with private accounts, which a test may change; `analyst` calls."""
-    registry, engine = (
-        Registry(demo.published(), author=demo.AUTHOR),
-        DuckDBEngine(companies.reference(), demo.cards),
-    )
+    registry = Registry(demo.published(), author=demo.AUTHOR)
+    engine = DuckDBEngine(companies.reference(), demo.cards)
     return serving_to("analyst", Grants(seed=demo.add_accounts), registry, engine)
 
 

@@ -189,9 +189,9 @@ def test_after_any_changes_a_user_sees_what_a_set_of_pairs_says(
         elif what == "withdraw" and (user, asset) in pairs:
             grants.withdraw(user, asset)
             pairs.discard((user, asset))
-        for each in users:
-            assert set(assets_of(grants, each)) == shared | {
-                pair[1] for pair in pairs if pair[0] == each
+        for member in users:
+            assert set(assets_of(grants, member)) == shared | {
+                pair[1] for pair in pairs if pair[0] == member
             }
     assert grants.organisations() == (["o"] if users or assets else [])
     grants.close()
@@ -532,13 +532,11 @@ def test_a_login_succeeds_while_its_hash_cannot_be_renewed(
 
 
 def test_an_api_key_is_its_users_until_it_ends_or_is_removed(acme: Grants) -> None:
-    lasting, ending = (
-        acme.add_key("ann", label="nightly"),
-        acme.add_key("bob", days=2e-6),
-    )
-    found = acme.user_of_key(lasting)
-    assert found is not None
-    assert found.name == "ann"
+    lasting = acme.add_key("ann", label="nightly")
+    ending = acme.add_key("bob", days=2e-6)
+    user = acme.user_of_key(lasting)
+    assert user is not None
+    assert user.name == "ann"
     time.sleep(0.2)
     assert acme.user_of_key(ending) is None
     assert [(key.id, key.user, key.label) for key in acme.api_keys()] == [
@@ -551,7 +549,8 @@ def test_an_api_key_is_its_users_until_it_ends_or_is_removed(acme: Grants) -> No
 
 
 def test_only_the_whole_key_is_accepted(acme: Grants) -> None:
-    key, other = acme.add_key("ann"), acme.add_key("bob")
+    key = acme.add_key("ann")
+    other = acme.add_key("bob")
     start, number, secret = key.split("_", 2)
     assert len(secret) == 43
     wrong = [
@@ -575,7 +574,7 @@ def test_only_the_whole_key_is_accepted(acme: Grants) -> None:
         f"jf_1_{other[5:]}",
     ]
     wrong += ["jf_1_\ud800", "jf_1_é"]
-    assert [each for each in wrong if acme.user_of_key(each) is not None] == []
+    assert [text for text in wrong if acme.user_of_key(text) is not None] == []
 
 
 def test_no_secret_is_in_the_file_or_in_a_record(tmp_path: Path) -> None:
@@ -731,9 +730,9 @@ def test_many_threads_read_and_change_at_once(grants: Grants) -> None:
     def look() -> None:
         while not is_over.is_set():
             wrong.extend(
-                each.name
-                for each in grants.users()
-                if assets_of(grants, each.name) != ["A"]
+                user.name
+                for user in grants.users()
+                if assets_of(grants, user.name) != ["A"]
             )
 
     with ThreadPoolExecutor(8) as threads:

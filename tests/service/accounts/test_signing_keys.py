@@ -185,10 +185,8 @@ def test_what_a_killed_process_left_is_removed_under_the_lock(path: Path) -> Non
     import fcntl
 
     SigningKeys.open(path)
-    left, other = (
-        path.with_name(f".{path.name}.abc12345.part"),
-        path.with_name("notes.part"),
-    )
+    left = path.with_name(f".{path.name}.abc12345.part")
+    other = path.with_name("notes.part")
     for file in (left, other):
         file.write_text('{"keys": [')
     folder = os.open(path.parent, os.O_RDONLY)
@@ -387,4 +385,4 @@ time.sleep(0.1)
         )
         for _ in range(3)
     ]
-    assert [(each.returncode, each.stderr) for each in done] == [(0, b"")] * 3
+    assert [(process.returncode, process.stderr) for process in done] == [(0, b"")] * 3

@@ -60,17 +60,18 @@ def table(name: str) -> Any:
 def compiled() -> dict[str, Any]:
     """Return the SQL and the columns of each query by its key."""
     engine = DuckDBEngine(companies.reference(), lambda: tables.Cards(tables.CARDS, {}))
-    found = {}
+    statements = {}
     for query in frequent():
         expression = query.expression(table)
-        found[query.key] = {
+        statements[query.key] = {
             "sql": engine.statements.compile(query, table).sql,
             "columns": {name: str(kind) for name, kind in expression.schema().items()},
             "reads_cards": any(
-                each.name == "cards" for each in expression.op().find(ops.UnboundTable)
+                table_read.name == "cards"
+                for table_read in expression.op().find(ops.UnboundTable)
             ),
         }
-    return found
+    return statements
 
 
 if __name__ == "__main__":

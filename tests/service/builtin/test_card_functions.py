@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 
     from tests.service.conftest import Wire
 
-P, DEBIT = "Demo Card Panel", "Demo Debit Panel"
-NVRA, MCHQ, CLQM = "NVRA US EQUITY", "MCHQ US EQUITY", "CLQM US EQUITY"
+P = "Demo Card Panel"
+DEBIT = "Demo Debit Panel"
+NVRA = "NVRA US EQUITY"
+MCHQ = "MCHQ US EQUITY"
+CLQM = "CLQM US EQUITY"
 SOURCES = {"Age Group": "generation", "Region": "region", "Brand": "merchant"}
 MEASURES = [
     "Spend",
@@ -91,11 +94,12 @@ def by_window(
     """Add rows up over some days in plain pandas; measures follow from their definitions per period."""
     within = pd.to_datetime(rows.date).between(pd.Timestamp(start), pd.Timestamp(end))
     days = by_day(rows[within], dimensions)
-    found = []
+    totals = []
     for key, group in (
         days.groupby(dimensions, observed=True) if dimensions else [((), days)]
     ):
-        spend, transactions = group.spend_cents.sum() / 100, group.transactions.sum()
+        spend = group.spend_cents.sum() / 100
+        transactions = group.transactions.sum()
         mean = np.mean(group.transactions / group.cards)
         cardholders = transactions / mean
         values = [
@@ -106,14 +110,14 @@ def by_window(
             spend / transactions,
             spend / cardholders,
         ]
-        found.append(dict(zip([*dimensions, *MEASURES], [*key, *values], strict=True)))
-    return pd.DataFrame(found)
+        totals.append(dict(zip([*dimensions, *MEASURES], [*key, *values], strict=True)))
+    return pd.DataFrame(totals)
 
 
 def assert_same(
-    found: list[dict[str, Any]], expected: pd.DataFrame, columns: list[str]
+    rows: list[dict[str, Any]], expected: pd.DataFrame, columns: list[str]
 ) -> None:
-    frame = pd.DataFrame(found)
+    frame = pd.DataFrame(rows)
     pd.testing.assert_frame_equal(
         frame[columns],
         expected[columns].reset_index(drop=True),
@@ -198,9 +202,9 @@ def test_get_panel_dimensions_is_described_by_its_own_options_and_columns(
 ) -> None:
     """The description names each option of Dimensions, in order, with the column that it really returns."""
     [listed] = [
-        each
-        for each in service.post(LIST, json={}).json()
-        if each["name"] == "Get Panel Dimensions"
+        function
+        for function in service.post(LIST, json={}).json()
+        if function["name"] == "Get Panel Dimensions"
     ]
     options = re.findall(
         r"'([^']*)'", listed["params"][1]["description"].partition("Options are ")[2]
@@ -243,20 +247,20 @@ def test_get_kpis_lists_the_primary_kpi_of_each_panel_unless_asked_for_all(
 def test_daily_equals_pandas_on_the_stored_rows(
     service: Wire, dimensions: list[str]
 ) -> None:
-    found = service.rows(
+    result = service.rows(
         "Get Panel Daily", PanelName=DEBIT, Symbol=CLQM, Dimensions=dimensions
     )
-    assert {tuple(row) for row in found} == {("Date", *dimensions, *MEASURES)}
+    assert {tuple(row) for row in result} == {("Date", *dimensions, *MEASURES)}
     expected = by_day(chosen(DEBIT, (CLQM,)), dimensions).sort_values(
         ["date", *dimensions]
     )
     expected["Date"] = expected.date.astype(str)
-    assert_same(found, expected, ["Date", *dimensions, *MEASURES])
+    assert_same(result, expected, ["Date", *dimensions, *MEASURES])
     # What is loaded or added up is exact, to the cent.
-    assert [row["Spend"] for row in found] == [
+    assert [row["Spend"] for row in result] == [
         cents / 100 for cents in expected.spend_cents
     ]
-    assert [row["Cardholder Count"] for row in found] == expected.cards.tolist()
+    assert [row["Cardholder Count"] for row in result] == expected.cards.tolist()
 
 
 def test_closed_days_are_absent_and_not_zero(service: Wire) -> None:
@@ -273,16 +277,16 @@ def test_closed_days_are_absent_and_not_zero(service: Wire) -> None:
 def test_daily_growth_compares_with_the_day_364_days_times_lookback_earlier(
     service: Wire, lookback: int, dimensions: list[str]
 ) -> None:
-    asked = {"PanelName": P, "Symbol": NVRA, "Dimensions": dimensions}
-    found = service.rows(
-        "Get Panel Daily", **asked, PoPGrowth="YES", PoPLookback=str(lookback)
+    args = {"PanelName": P, "Symbol": NVRA, "Dimensions": dimensions}
+    rows = service.rows(
+        "Get Panel Daily", **args, PoPGrowth="YES", PoPLookback=str(lookback)
     )
-    assert {tuple(row) for row in found} == {("Date", *dimensions, *WITH_GROWTH)}
-    plain = service.rows("Get Panel Daily", **asked)
-    assert [{key: row[key] for key in plain[0]} for row in found] == plain
+    assert {tuple(row) for row in rows} == {("Date", *dimensions, *WITH_GROWTH)}
+    plain = service.rows("Get Panel Daily", **args)
+    assert [{key: row[key] for key in plain[0]} for row in rows] == plain
     values = {(row["Date"], *(row[name] for name in dimensions)): row for row in plain}
     seen = set()
-    for row in found:
+    for row in rows:
         earlier = date.fromisoformat(row["Date"]) - timedelta(days=364 * lookback)
         before = values.get((earlier.isoformat(), *(row[name] for name in dimensions)))
         seen.add(before is None)
@@ -323,9 +327,9 @@ def test_several_brands_are_added_up_unless_the_dimensions_have_brand(
 
 
 def test_brands_narrow_a_symbol(service: Wire) -> None:
-    asked = {"PanelName": P, "Dimensions": ["Brand"]}
-    both = service.rows("Get Panel Daily", **asked, Symbol=NVRA, Brand="Fennloft")
-    assert both == service.rows("Get Panel Daily", **asked, Brand=["fennloft"])
+    args = {"PanelName": P, "Dimensions": ["Brand"]}
+    both = service.rows("Get Panel Daily", **args, Symbol=NVRA, Brand="Fennloft")
+    assert both == service.rows("Get Panel Daily", **args, Brand=["fennloft"])
     assert {row["Brand"] for row in both} == {"Fennloft"}
 
 
@@ -336,22 +340,27 @@ def months(frequency: str) -> list[tuple[str, date, date]]:
     """Return the quarters of a fiscal year by months that start within the data, from pandas."""
     quarters = pd.period_range("2020-10-01", LAST, freq=frequency)
     named = [
-        (f"FQ{each.quarter} {each.qyear}", each.start_time.date(), each.end_time.date())
-        for each in quarters
+        (
+            f"FQ{quarter.quarter} {quarter.qyear}",
+            quarter.start_time.date(),
+            quarter.end_time.date(),
+        )
+        for quarter in quarters
     ]
-    return [each for each in named if each[1] >= companies.FIRST_DAY]
+    return [quarter for quarter in named if quarter[1] >= companies.FIRST_DAY]
 
 
 def retail() -> list[tuple[str, date, date]]:
     """Return the retail quarters that start within the data: 13 weeks each, but one of 14."""
-    start, found = date(2021, 1, 31), []
+    start = date(2021, 1, 31)
+    named = []
     for year, quarter in itertools.product(range(2021, 2026), range(1, 5)):
         end = start + timedelta(
             weeks=14 if (year, quarter) == (2023, 4) else 13, days=-1
         )
-        found.append((f"FQ{quarter} {year}", start, end))
+        named.append((f"FQ{quarter} {year}", start, end))
         start = end + timedelta(days=1)
-    return found
+    return named
 
 
 CALENDARS = {
@@ -378,21 +387,24 @@ def windows(
 @pytest.mark.parametrize("to_date", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.parametrize(
     "symbol",
-    [NVRA, *(pytest.param(each, marks=pytest.mark.slow) for each in [*CALENDARS][1:])],
+    [
+        NVRA,
+        *(pytest.param(symbol, marks=pytest.mark.slow) for symbol in [*CALENDARS][1:]),
+    ],
 )
 def test_fq_equals_pandas_on_the_stored_rows(
     service: Wire, symbol: str, *, to_date: bool
 ) -> None:
-    found = service.rows(
+    result = service.rows(
         "Get Panel FQ",
         PanelName=P,
         Symbol=symbol,
         **({"PeriodToDate": "yes"} if to_date else {}),
     )
     window = ["PeriodLabel", "PeriodToDate", "PeriodStartDate", "PeriodEndDate"]
-    assert {tuple(row) for row in found} == {(*window, "IsCurrentQuarter", *MEASURES)}
+    assert {tuple(row) for row in result} == {(*window, "IsCurrentQuarter", *MEASURES)}
     expected_windows = windows(CALENDARS[symbol], to_date=to_date)
-    assert [tuple(row[name] for name in window) for row in found] == [
+    assert [tuple(row[name] for name in window) for row in result] == [
         (label, short, start.isoformat(), end.isoformat())
         for label, short, start, end in expected_windows
     ]
@@ -404,35 +416,35 @@ def test_fq_equals_pandas_on_the_stored_rows(
     expected = pd.concat(
         by_window(days, [], start, end) for _, _, start, end in expected_windows
     )
-    assert_same(found, expected, MEASURES)
+    assert_same(result, expected, MEASURES)
 
 
 @pytest.mark.slow
 def test_fq_by_dimensions_computes_the_ratios_within_each_group(service: Wire) -> None:
     dimensions = ["Brand", "Region"]
-    found = service.rows(
+    result = service.rows(
         "Get Panel FQ",
         PanelName=P,
         Symbol=MCHQ,
         Dimensions=dimensions,
         PeriodToDate="Yes",
     )
-    assert list(found[0])[5:7] == dimensions
+    assert list(result[0])[5:7] == dimensions
     rows = chosen(P, (MCHQ,))
     expected = pd.concat(
         by_window(rows, dimensions, start, end).sort_values(dimensions)
         for _, _, start, end in windows(CALENDARS[MCHQ], to_date=True)
     )
-    assert_same(found, expected, [*dimensions, *MEASURES])
+    assert_same(result, expected, [*dimensions, *MEASURES])
     # A brand that opened in 2022 has no rows before.
     assert (
-        min(row["PeriodStartDate"] for row in found if row["Brand"] == "Steepandra")
+        min(row["PeriodStartDate"] for row in result if row["Brand"] == "Steepandra")
         == "2022-04-01"
     )
 
 
 def test_fq_sorts_by_period_to_date_then_start_then_dimensions(service: Wire) -> None:
-    found = service.rows(
+    rows = service.rows(
         "Get Panel FQ",
         PanelName=P,
         Symbol=NVRA,
@@ -441,7 +453,7 @@ def test_fq_sorts_by_period_to_date_then_start_then_dimensions(service: Wire) ->
     )
     order = [
         (row["PeriodToDate"], row["PeriodStartDate"], row["Region"], row["Brand"])
-        for row in found
+        for row in rows
     ]
     assert order == sorted(order)
     assert len(set(order)) == len(order)
@@ -453,18 +465,18 @@ def test_fq_sorts_by_period_to_date_then_start_then_dimensions(service: Wire) ->
 def test_fq_growth_compares_with_the_same_quarter_of_an_earlier_fiscal_year(
     service: Wire, lookback: int, dimensions: list[str]
 ) -> None:
-    asked = {
+    args = {
         "PanelName": P,
         "Symbol": NVRA,
         "Dimensions": dimensions,
         "PeriodToDate": "Yes",
     }
-    found = service.rows("Get Panel FQ", **asked, PoPGrowth="Yes", PoPLookback=lookback)
-    assert list(found[0])[5:] == [*dimensions, *WITH_GROWTH]
+    rows = service.rows("Get Panel FQ", **args, PoPGrowth="Yes", PoPLookback=lookback)
+    assert list(rows[0])[5:] == [*dimensions, *WITH_GROWTH]
     keys = ["PeriodLabel", "PeriodToDate", *dimensions]
-    values = {tuple(row[key] for key in keys): row for row in found}
+    values = {tuple(row[key] for key in keys): row for row in rows}
     compared = 0
-    for row in found:
+    for row in rows:
         quarter, year = row["PeriodLabel"].split()
         before = values.get(
             (f"{quarter} {int(year) - lookback}", *(row[key] for key in keys[1:]))
@@ -477,7 +489,7 @@ def test_fq_growth_compares_with_the_same_quarter_of_an_earlier_fiscal_year(
                 else None
             )
             assert row[f"{measure} Growth"] == expected
-    assert 0 < compared < len(found)
+    assert 0 < compared < len(rows)
 
 
 def test_use_reported_only_moves_the_mark_of_the_current_quarter(service: Wire) -> None:
@@ -489,11 +501,9 @@ def test_use_reported_only_moves_the_mark_of_the_current_quarter(service: Wire) 
         return current, [row | {"IsCurrentQuarter": None} for row in rows]
 
     # FQ4 2025 ended on 30 September and is not reported yet; FQ1 2026 runs.
-    default, yes, no = (
-        marks(),
-        marks(UseReportedForCurrentPeriod="yes"),
-        marks(UseReportedForCurrentPeriod="No"),
-    )
+    default = marks()
+    yes = marks(UseReportedForCurrentPeriod="yes")
+    no = marks(UseReportedForCurrentPeriod="No")
     assert default[0] == yes[0] == {"FQ4 2025"}
     assert no[0] == {"FQ1 2026"}
     assert default[1] == yes[1] == no[1]
@@ -602,10 +612,10 @@ def test_an_ambiguous_ticker_is_refused_with_its_symbols(service: Wire) -> None:
 def test_a_report_is_a_spend_series_by_time_unit(
     service: Wire, unit: str, frequency: str
 ) -> None:
-    found = service.rows("Get Report", report_id="RPT-101", report_time_unit=unit)
+    rows = service.rows("Get Report", report_id="RPT-101", report_time_unit=unit)
     days = chosen(P, ("DGVN US EQUITY", MCHQ)).groupby("date").spend_cents.sum()
     expected = days.groupby(days.index.to_period(frequency).start_time.date).sum() / 100
-    assert found == [
+    assert rows == [
         {"Date": day.isoformat(), "Spend": spend} for day, spend in expected.items()
     ]
 
@@ -618,7 +628,7 @@ def test_a_report_is_by_month_by_default(service: Wire) -> None:
 
 @pytest.mark.slow
 def test_a_report_is_narrowed_by_date_age_group_and_brands(service: Wire) -> None:
-    found = service.rows(
+    result = service.rows(
         "Get Report",
         report_id="RPT-103",
         report_time_unit="day",
@@ -631,11 +641,11 @@ def test_a_report_is_narrowed_by_date_age_group_and_brands(service: Wire) -> Non
         (rows.generation == "Gen Z") & (rows.date >= pd.Timestamp(2025, 10, 30))
     ]
     expected = rows.groupby("date").spend_cents.sum() / 100
-    assert found == [
+    assert result == [
         {"Date": day.date().isoformat(), "Spend": spend}
         for day, spend in expected.items()
     ]
-    assert found[0]["Date"] == "2025-10-30"
+    assert result[0]["Date"] == "2025-10-30"
 
 
 def test_a_brand_outside_the_report_is_refused_by_name(service: Wire) -> None:
@@ -650,17 +660,17 @@ def test_a_brand_outside_the_report_is_refused_by_name(service: Wire) -> None:
     ["2025-02-30", "30.10.2025", "20251030", "2025-W10-1", "2025-10-30T00:00", "soon"],
 )
 def test_a_date_that_does_not_exist_is_refused(service: Wire, text: str) -> None:
-    [said] = service.errors("Get Report", report_id="RPT-101", report_time_after=text)[
+    [error] = service.errors("Get Report", report_id="RPT-101", report_time_after=text)[
         "report_time_after"
     ]
-    assert f"'{text}'" in said
-    assert "YYYY-MM-DD" in said
+    assert f"'{text}'" in error
+    assert "YYYY-MM-DD" in error
 
 
 # Over other data than the demo's
 
 
-def known(**changes: Any) -> Reference:
+def reference_with(**changes: Any) -> Reference:
     return dataclasses.replace(companies.reference(), **changes)
 
 
@@ -678,39 +688,51 @@ def test_only_functions_that_the_data_can_answer_are_published(
     changes: dict[str, Any], absent: set[str]
 ) -> None:
     names = {
-        each.name for each in card_functions.published(companies.reference(), asset="a")
+        function.name
+        for function in card_functions.published(companies.reference(), asset="a")
     }
     assert (
         names
-        - {each.name for each in card_functions.published(known(**changes), asset="a")}
+        - {
+            function.name
+            for function in card_functions.published(
+                reference_with(**changes), asset="a"
+            )
+        }
         == absent
     )
 
 
 def test_descriptions_follow_the_data_and_say_nothing_of_the_demo() -> None:
-    reference = known(
+    reference = reference_with(
         dimensions={"Channel": "channel", "Brand": "merchant"}, generations=()
     )
-    found = {each.name: each for each in card_functions.published(reference, asset="a")}
+    functions = {
+        function.name: function
+        for function in card_functions.published(reference, asset="a")
+    }
     text = json.dumps(
         [
             [
-                each.description,
-                *(p.description(each.rules, reference) for p in each.parameters),
+                function.description,
+                *(
+                    p.description(function.rules, reference)
+                    for p in function.parameters
+                ),
             ]
-            for each in found.values()
+            for function in functions.values()
         ]
     )
     assert not re.search("demo|synthetic|Age Group|Region", text)
-    assert found["Get Panel Dimensions"].description.endswith(
+    assert functions["Get Panel Dimensions"].description.endswith(
         "take: Channel, Brand as Merchant."
     )
     assert [
-        each.name
-        for each in found["Get Report"].parameters
-        if "generation" in each.name
+        parameter.name
+        for parameter in functions["Get Report"].parameters
+        if "generation" in parameter.name
     ] == []
-    daily = found["Get Panel Daily"]
+    daily = functions["Get Panel Daily"]
     with pytest.raises(
         ArgumentsError, match=r"has no option 'Region'\. Options are 'Channel', 'Brand'"
     ):
@@ -720,12 +742,12 @@ def test_descriptions_follow_the_data_and_say_nothing_of_the_demo() -> None:
 
 
 def test_assets_and_the_note_are_those_that_were_given() -> None:
-    found = card_functions.published(
+    functions = card_functions.published(
         companies.reference(), asset="one", reports_asset="two", note="(mine)"
     )
-    assert {each.asset for each in found[:-1]} == {"one"}
-    assert found[-1].asset == "two"
-    assert all(each.description.endswith(" (mine).") for each in found)
+    assert {function.asset for function in functions[:-1]} == {"one"}
+    assert functions[-1].asset == "two"
+    assert all(function.description.endswith(" (mine).") for function in functions)
 
 
 def quarters(*rows: tuple[int, int, bool]) -> tuple[Period, ...]:
@@ -748,19 +770,21 @@ def test_companies_share_the_quarters_that_both_have_and_both_reported() -> None
         "A": quarters((2023, 4, True), (2024, 1, True), (2024, 2, False)),
         "B": quarters((2024, 1, False), (2024, 2, False), (2024, 3, False)),
     }
-    found = known(calendars=both).calendar(["A", "B"])
-    assert [(each.period_name, each.is_historical) for each in found] == [
+    shared = reference_with(calendars=both).calendar(["A", "B"])
+    assert [(period.period_name, period.is_historical) for period in shared] == [
         ("FQ1 2024", False),
         ("FQ2 2024", False),
     ]
-    assert known(calendars=both).calendar(["A"]) == list(both["A"])
+    assert reference_with(calendars=both).calendar(["A"]) == list(both["A"])
     shifted = both | {
-        "B": [each._replace(end=each.end - timedelta(days=1)) for each in both["B"]]
+        "B": [
+            period._replace(end=period.end - timedelta(days=1)) for period in both["B"]
+        ]
     }
     with pytest.raises(ValueError, match="different fiscal calendars"):
-        known(calendars=shifted).calendar(["A", "B"])
+        reference_with(calendars=shifted).calendar(["A", "B"])
 
 
 def test_an_exact_name_wins_over_another_spelling() -> None:
-    reference = known(brands=[Brand("Zara", NVRA), Brand("ZARA", NVRA)])
+    reference = reference_with(brands=[Brand("Zara", NVRA), Brand("ZARA", NVRA)])
     assert [reference.brand(text) for text in ("Zara", "ZARA")] == ["Zara", "ZARA"]

@@ -29,8 +29,8 @@ HEAVY = (
 
 def test_there_is_one_per_process_whichever_thread_asks() -> None:
     with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda _: demo.embedded(), range(16)))
-    assert len({id(each) for each in found}) == 1
+        services = list(threads.map(lambda _: demo.embedded(), range(16)))
+    assert len({id(service) for service in services}) == 1
 
 
 def test_its_name_says_that_the_data_are_synthetic_and_its_repr_hides_the_token() -> (

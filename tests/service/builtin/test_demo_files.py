@@ -130,16 +130,16 @@ print(demo.spend_file())
 
 
 def test_threads_at_once_all_get_the_file(home: Path) -> None:
-    found: list[Path] = []
+    paths: list[Path] = []
     threads = [
-        threading.Thread(target=lambda: found.append(demo.spend_file()))
+        threading.Thread(target=lambda: paths.append(demo.spend_file()))
         for _ in range(8)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [home / NAME] * 8
+    assert paths == [home / NAME] * 8
     assert [path.name for path in home.iterdir()] == [NAME]
 
 
@@ -170,7 +170,7 @@ def test_a_temporary_folder_replaces_a_cache_that_cannot_be_written(
     assert text_in(path) == "whole"
     assert "cannot be written" in caplog.text
     assert home.is_file() or not [
-        each for each in home.iterdir() if each.suffix == ".part"
+        file for file in home.iterdir() if file.suffix == ".part"
     ]
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from tests.service.conftest import Wire
 
-A, B = "AAA US EQUITY", "BBB US EQUITY"
+A = "AAA US EQUITY"
+B = "BBB US EQUITY"
 
 
 def row(
@@ -77,17 +78,21 @@ def test_a_zero_denominator_gives_null_in_the_engine_already(
     wire = serve_rows([*rows, row(day + timedelta(365), 7, 7, 7)], {})
     assert wire.engine
     call = wire.engine.call()
-    found = call.fetch(card_functions.get_panel_daily(call, "P", A, PoPGrowth="Yes"))
-    assert [each["Spend per Transaction"] for each in found[:2]] == [None, 5 / 3]
-    assert [each["Transactions per Card"] for each in found[:2]] == [0, None]
-    assert [each["Transaction Count Growth"] for each in found[2:]] == [None, 7 / 3 - 1]
-    assert [each["Cardholder Count Growth"] for each in found[2:]] == [2.5, None]
+    result = call.fetch(card_functions.get_panel_daily(call, "P", A, PoPGrowth="Yes"))
+    assert [entry["Spend per Transaction"] for entry in result[:2]] == [None, 5 / 3]
+    assert [entry["Transactions per Card"] for entry in result[:2]] == [0, None]
+    assert [entry["Transaction Count Growth"] for entry in result[2:]] == [
+        None,
+        7 / 3 - 1,
+    ]
+    assert [entry["Cardholder Count Growth"] for entry in result[2:]] == [2.5, None]
 
 
 def test_a_zero_denominator_gives_null_by_quarter(
     serve_rows: Callable[..., Wire],
 ) -> None:
-    first, last = date(2024, 1, 1), date(2024, 3, 31)
+    first = date(2024, 1, 1)
+    last = date(2024, 3, 31)
     wire = serve_rows(
         [row(first, 500, 0, 2), row(last, 700, 0, 3)], {A: december(first, last)}
     )
@@ -106,7 +111,8 @@ def test_a_zero_denominator_gives_null_by_quarter(
 def test_a_day_without_cards_is_left_out_of_the_mean(
     serve_rows: Callable[..., Wire],
 ) -> None:
-    first, last = date(2024, 1, 1), date(2024, 3, 31)
+    first = date(2024, 1, 1)
+    last = date(2024, 3, 31)
     rows = [
         row(first, 100, 6, 2),
         row(first + timedelta(1), 100, 4, 0),
@@ -145,11 +151,11 @@ def test_growth_by_brand_compares_each_brand_with_itself(
         row(day, 100, 1, 1, "b"),
     ]
     rows += [row(day + timedelta(364), 100, 1, 1, "c")]
-    found = daily(serve_rows(rows, {}), PoPGrowth="Yes", Dimensions=["Brand"])
+    result = daily(serve_rows(rows, {}), PoPGrowth="Yes", Dimensions=["Brand"])
     assert {
-        (each["Date"], each["Brand"]): each["Spend Growth"]
-        for each in found
-        if each["Date"] > "2024-06"
+        (entry["Date"], entry["Brand"]): entry["Spend Growth"]
+        for entry in result
+        if entry["Date"] > "2024-06"
     } == {
         ("2024-12-30", "a"): 2.0,
         ("2024-12-30", "c"): None,
@@ -168,7 +174,8 @@ def test_cents_stay_exact_beyond_the_precision_of_a_float(
 def test_the_mean_of_a_quarter_is_of_the_days_and_not_of_its_sums(
     serve_rows: Callable[..., Wire],
 ) -> None:
-    first, last = date(2024, 1, 1), date(2024, 3, 31)
+    first = date(2024, 1, 1)
+    last = date(2024, 3, 31)
     [only] = quarters(
         serve_rows(
             [row(first, 100, 10, 10), row(last, 100, 6, 2)], {A: december(first, last)}
@@ -181,7 +188,8 @@ def test_the_mean_of_a_quarter_is_of_the_days_and_not_of_its_sums(
 def test_without_data_in_any_quarter_there_are_no_rows(
     serve_rows: Callable[..., Wire],
 ) -> None:
-    first, last = date(2024, 1, 2), date(2024, 3, 30)
+    first = date(2024, 1, 2)
+    last = date(2024, 3, 30)
     wire = serve_rows(
         [row(first, 1, 1, 1), row(last, 1, 1, 1)], {A: december(first, last)}
     )
@@ -202,7 +210,8 @@ def test_a_brand_without_data_in_the_panel_gives_no_rows(
 def test_a_period_of_several_companies_is_reported_when_all_have_reported_it(
     serve_rows: Callable[..., Wire],
 ) -> None:
-    first, last = date(2024, 1, 1), date(2024, 11, 1)
+    first = date(2024, 1, 1)
+    last = date(2024, 11, 1)
     days = [first + timedelta(days=30 * n) for n in range(10)] + [last]
     rows = [
         row(day, 1, 1, 1, brand, symbol)
@@ -217,9 +226,9 @@ def test_a_period_of_several_companies_is_reported_when_all_have_reported_it(
 
     def current(**args: Any) -> list[str]:
         return [
-            each["PeriodLabel"]
-            for each in quarters(wire, PeriodToDate="Yes", **args)
-            if each["IsCurrentQuarter"]
+            quarter["PeriodLabel"]
+            for quarter in quarters(wire, PeriodToDate="Yes", **args)
+            if quarter["IsCurrentQuarter"]
         ]
 
     # B has reported FQ1, A all; the running quarter stands for nothing unreported.

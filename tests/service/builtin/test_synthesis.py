@@ -21,12 +21,12 @@ DIGESTS = {4: "a59253be5253251b9dfda269f765a73c71424ff121cdbb8f093d49555f9f1e1d"
 
 
 def digest() -> str:
-    found = hashlib.sha256()
+    checksum = hashlib.sha256()
     for panel in range(len(companies.PANELS)):
         for profile in companies.PROFILES:
             for column in synthesis.card_spend(panel, profile).values():
-                found.update(np.ascontiguousarray(column, dtype="<i8").tobytes())
-    return found.hexdigest()
+                checksum.update(np.ascontiguousarray(column, dtype="<i8").tobytes())
+    return checksum.hexdigest()
 
 
 @pytest.mark.slow
@@ -37,12 +37,12 @@ def test_the_numbers_are_the_same_bits_as_in_this_version() -> None:
 @pytest.mark.slow
 def test_the_file_holds_what_was_drawn(raw: pa.Table) -> None:
     at = 0
-    for panel, each in enumerate(companies.PANELS):
+    for panel, data_set in enumerate(companies.PANELS):
         for profile in companies.PROFILES:
             drawn = synthesis.card_spend(panel, profile)
             rows = raw.slice(at, len(drawn["day"]))
             at += len(drawn["day"])
-            assert rows["panel"].unique().to_pylist() == [each.name]
+            assert rows["panel"].unique().to_pylist() == [data_set.name]
             assert rows["symbol"].unique().to_pylist() == [profile.company.symbol]
             for name in ("spend_cents", "transactions", "cards"):
                 assert np.array_equal(rows[name].to_numpy(), drawn[name])

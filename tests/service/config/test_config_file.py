@@ -124,7 +124,7 @@ SCALARS = st.one_of(
 VALUES = st.recursive(
     SCALARS,
     lambda inner: st.lists(inner, max_size=3).map(
-        lambda items: "[\n" + "".join(f" {each}, # x\n" for each in items) + "]"
+        lambda items: "[\n" + "".join(f" {item}, # x\n" for item in items) + "]"
     ),
     max_leaves=4,
 )
@@ -168,15 +168,15 @@ def documents(draw: st.DrawFn) -> tuple[str, dict[tuple[Any, ...], int]]:
 @settings(deadline=None)
 @given(documents())
 def test_the_lines_in_any_document_are_those_of_its_keys(
-    found: tuple[str, dict[Any, int]],
+    document: tuple[str, dict[Any, int]],
 ) -> None:
-    text, keys = found
+    text, keys = document
     file = TomlFile("x.toml", text, tomllib.loads(text))
     assert {key: file.line(key) for key in keys} == keys
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         pytest.param(
             b"a = 1\nb = \n",
@@ -208,14 +208,14 @@ def test_the_lines_in_any_document_are_those_of_its_keys(
     ],
 )
 def test_invalid_toml_is_refused_with_the_line(
-    tmp_path: Path, content: bytes, said: str
+    tmp_path: Path, content: bytes, message: str
 ) -> None:
     path = tmp_path / "x.toml"
     path.write_bytes(content)
     with pytest.raises(SetupError) as caught:
         TomlFile.read(path)
     # tomllib's message about an unfinished statement depends on Python's version.
-    assert str(caught.value).replace(f"{tmp_path}/", "").startswith(said)
+    assert str(caught.value).replace(f"{tmp_path}/", "").startswith(message)
     assert str(caught.value).endswith(".")
 
 

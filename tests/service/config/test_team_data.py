@@ -36,9 +36,12 @@ if TYPE_CHECKING:
     from jupyter_funcs.service.engine.tables import Cards, Reference
     from tests.service.conftest import Wire
 
-ALPH, BETA = "ALPH US EQUITY", "BETA LN EQUITY"
+ALPH = "ALPH US EQUITY"
+BETA = "BETA LN EQUITY"
 BRANDS = {"Alpha Home": ALPH, "Alpine": ALPH, "Betamax": BETA}
-FIRST, LAST, TODAY = date(2022, 6, 1), date(2024, 12, 20), date(2025, 1, 10)
+FIRST = date(2022, 6, 1)
+LAST = date(2024, 12, 20)
+TODAY = date(2025, 1, 10)
 # The team's names: none of them is the service's.
 COLUMNS = {
     "panel": "feed",
@@ -116,12 +119,12 @@ def quarters() -> dict[str, list[tuple[str, date, date, bool]]]:
         start = end + timedelta(days=1)
     months = [
         (
-            f"FQ{each.quarter} {each.qyear}",
-            each.start_time.date(),
-            each.end_time.date(),
-            each.end_time.date() < LAST,
+            f"FQ{quarter.quarter} {quarter.qyear}",
+            quarter.start_time.date(),
+            quarter.end_time.date(),
+            quarter.end_time.date() < LAST,
         )
-        for each in pd.period_range("2022-05-01", "2025-06-01", freq="Q-MAR")
+        for quarter in pd.period_range("2022-05-01", "2025-06-01", freq="Q-MAR")
     ]
     return {ALPH: weeks, BETA: months}
 
@@ -266,14 +269,16 @@ def loaded(
     folder: Path, configuration: str
 ) -> tuple[Settings, Reference, Callable[[], Cards]]:
     (folder / "service.toml").write_text(configuration)
-    found = settings.load(folder / "service.toml")
-    return found, *team_data.load(found, found.data, TODAY)
+    service_settings = settings.load(folder / "service.toml")
+    return service_settings, *team_data.load(
+        service_settings, service_settings.data, TODAY
+    )
 
 
 def configured(folder: Path, configuration: str) -> Wire:
     """Serve the built-in functions over what a configuration names."""
-    found, reference, cards = loaded(folder, configuration)
-    engine = connect_engine(found.engine, reference, cards)
+    service_settings, reference, cards = loaded(folder, configuration)
+    engine = connect_engine(service_settings.engine, reference, cards)
     engine.open()
     return serve(engine, reference)
 
@@ -339,8 +344,8 @@ def test_the_listing_functions_return_the_teams_tables(team: Wire) -> None:
         (ALPH, "Alpha Holdings", "Retail", "", "24 May"),
         (BETA, "Beta plc", "Media", "", "31 March"),
     ]
-    asked = {"PanelName": "acme west", "Dimensions": ["Channel", "Region"]}
-    assert team.rows("Get Panel Dimensions", **asked) == [
+    args = {"PanelName": "acme west", "Dimensions": ["Channel", "Region"]}
+    assert team.rows("Get Panel Dimensions", **args) == [
         {"Channel": channel, "Region": region}
         for channel in ("In store", "Online")
         for region in ("NY", "Unknown")
@@ -359,14 +364,14 @@ def test_the_listing_functions_return_the_teams_tables(team: Wire) -> None:
 def test_daily_equals_pandas_on_the_teams_rows(
     team: Wire, stored: pd.DataFrame, dimensions: list[str]
 ) -> None:
-    found = team.rows(
+    rows = team.rows(
         "Get Panel Daily",
         PanelName="Acme East",
         Symbol="alph",
         Dimensions=dimensions,
         PoPGrowth="Yes",
     )
-    assert list(found[0]) == ["Date", *dimensions, *WITH_GROWTH]
+    assert list(rows[0]) == ["Date", *dimensions, *WITH_GROWTH]
     expected = by_day(chosen(stored, "Acme East", ALPH), dimensions).sort_values(
         ["date", *dimensions]
     )
@@ -383,8 +388,8 @@ def test_daily_equals_pandas_on_the_teams_rows(
             expected[measure].to_numpy() / earlier[measure].to_numpy() - 1
         )
     expected["Date"] = expected.date.astype(str)
-    assert_same(found, expected, ["Date", *dimensions, *WITH_GROWTH])
-    assert [row["Spend"] for row in found] == [
+    assert_same(rows, expected, ["Date", *dimensions, *WITH_GROWTH])
+    assert [row["Spend"] for row in rows] == [
         cents / 100 for cents in expected.spend_cents
     ]
 
@@ -395,7 +400,7 @@ def test_daily_equals_pandas_on_the_teams_rows(
 def test_fq_equals_pandas_on_the_teams_rows_and_calendar(
     team: Wire, stored: pd.DataFrame, symbol: str, dimensions: list[str]
 ) -> None:
-    found = team.rows(
+    result = team.rows(
         "Get Panel FQ",
         PanelName="Acme West",
         Symbol=symbol,
@@ -403,8 +408,9 @@ def test_fq_equals_pandas_on_the_teams_rows_and_calendar(
         PeriodToDate="Yes",
     )
     rows = chosen(stored, "Acme West", symbol)
-    first, last = rows.date.min(), rows.date.max()
-    own = [each for each in quarters()[symbol] if first <= each[1] <= last]
+    first = rows.date.min()
+    last = rows.date.max()
+    own = [quarter for quarter in quarters()[symbol] if first <= quarter[1] <= last]
     [passed] = [last - start for _, start, end, _ in own if start <= last <= end]
     current = next(name for name, *_, reported in own if not reported)
     windows = [(name, False, start, end) for name, start, end, _ in own if end <= last]
@@ -423,26 +429,26 @@ def test_fq_equals_pandas_on_the_teams_rows_and_calendar(
         for name, short, start, end in windows
     )
     expected["IsCurrentQuarter"] = expected.PeriodLabel == current
-    assert_same(found, expected, list(found[0]))
+    assert_same(result, expected, list(result[0]))
 
 
 def test_fq_growth_compares_quarters_with_the_same_name(team: Wire) -> None:
-    found = team.rows(
+    rows = team.rows(
         "Get Panel FQ", PanelName="Acme West", Symbol=ALPH, PoPGrowth="Yes"
     )
-    spend = {row["PeriodLabel"]: row["Spend"] for row in found}
-    assert found[-1]["PeriodLabel"] == "FQ2 2025"
-    assert found[-1]["Spend Growth"] == pytest.approx(
+    spend = {row["PeriodLabel"]: row["Spend"] for row in rows}
+    assert rows[-1]["PeriodLabel"] == "FQ2 2025"
+    assert rows[-1]["Spend Growth"] == pytest.approx(
         spend["FQ2 2025"] / spend["FQ2 2024"] - 1
     )
-    assert found[0]["Spend Growth"] is None
+    assert rows[0]["Spend Growth"] is None
 
 
 def test_kpis_and_reports_are_the_teams(team: Wire, stored: pd.DataFrame) -> None:
-    found = team.rows("Get KPIs", Symbol=ALPH, PrimaryOnly="No")
+    kpis = team.rows("Get KPIs", Symbol=ALPH, PrimaryOnly="No")
     assert [
         (row["KpiId"], row["PanelName"], row["Brands"], row["IsPrimary"])
-        for row in found
+        for row in kpis
     ] == [
         (7, "Acme East", "Alpine", True),
         (9, "Acme West", "Alpha Home, Alpine", False),
@@ -470,12 +476,12 @@ def test_the_listing_names_the_teams_dimensions_and_nothing_of_the_demo(
 def test_any_ibis_connection_gives_the_same_reference(
     tmp_path: Path, stored: pd.DataFrame
 ) -> None:
-    found = {}
+    references = {}
     for kind in ("parquet", "duckdb", "sqlite"):
         folder = tmp_path / kind
         folder.mkdir()
-        _, found[kind], _ = loaded(folder, written(kind, folder, stored))
-    assert found["parquet"] == found["duckdb"] == found["sqlite"]
+        _, references[kind], _ = loaded(folder, written(kind, folder, stored))
+    assert references["parquet"] == references["duckdb"] == references["sqlite"]
 
 
 # The least, and what is not there
@@ -505,8 +511,8 @@ def test_the_guides_example_works_unchanged(tmp_path: Path) -> None:
         {"PanelName": "Card Panel", "ProviderName": "Acme"}
     ]
     listed = {
-        each["name"]: each
-        for each in wire.request("GET", "/api/function/getAll").json()
+        function["name"]: function
+        for function in wire.request("GET", "/api/function/getAll").json()
     }
     assert list(listed) == [
         "Get Panels",
@@ -515,20 +521,25 @@ def test_the_guides_example_works_unchanged(tmp_path: Path) -> None:
         "Get Panel Daily",
         "Get Panel FQ",
     ]
-    found = wire.rows(
+    rows = wire.rows(
         "Get Panel FQ",
         PanelName="card panel",
         Brand="beta",
         Dimensions="Region",
         PeriodToDate="Yes",
     )
-    assert [(row["PeriodLabel"], row["PeriodToDate"]) for row in found[::2]] == [
-        ("FQ1 2024", False), ("FQ2 2024", False), ("FQ3 2024", False),
-        ("FQ1 2024", True), ("FQ2 2024", True), ("FQ3 2024", True), ("FQ4 2024", True),
-    ]  # fmt: skip
-    assert found[0]["Spend"] == 91 * 1234 / 100
+    assert [(row["PeriodLabel"], row["PeriodToDate"]) for row in rows[::2]] == [
+        ("FQ1 2024", False),
+        ("FQ2 2024", False),
+        ("FQ3 2024", False),
+        ("FQ1 2024", True),
+        ("FQ2 2024", True),
+        ("FQ3 2024", True),
+        ("FQ4 2024", True),
+    ]
+    assert rows[0]["Spend"] == 91 * 1234 / 100
     # 45 days after its end, FQ3 has been reported by 10 January.
-    assert {row["PeriodLabel"] for row in found if row["IsCurrentQuarter"]} == {
+    assert {row["PeriodLabel"] for row in rows if row["IsCurrentQuarter"]} == {
         "FQ4 2024"
     }
 
@@ -636,8 +647,8 @@ def test_spend_becomes_whole_cents(
     wire = configured(
         tmp_path, LEAST.replace("[data]\n", f'[data]\nspend_unit = "{unit}"\n')
     )
-    found = wire.rows("Get Panel Daily", PanelName="card panel", Symbol="a")
-    assert [round(row["Spend"] * 100) for row in found] == cents
+    rows = wire.rows("Get Panel Daily", PanelName="card panel", Symbol="a")
+    assert [round(row["Spend"] * 100) for row in rows] == cents
 
 
 def test_weighted_transactions_and_cards_keep_their_fractions(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from jupyter_funcs.service.builtin import companies
 from jupyter_funcs.service.engine import calendar
 from tests.examples import row_id
 
-FIRST, LAST = date(2020, 11, 16), date(2025, 11, 15)
+FIRST = date(2020, 11, 16)
+LAST = date(2025, 11, 15)
 
 
 def periods(end: str, first: date = FIRST, last: date = LAST) -> list[calendar.Period]:
@@ -34,7 +35,7 @@ def test_quarters_by_months_are_those_of_pandas(end: str, frequency: str) -> Non
         for quarter in pd.period_range(FIRST, LAST + timedelta(days=91), freq=frequency)
     ]
     assert [
-        (each.period_name, each.start, each.end) for each in periods(end)
+        (period.period_name, period.start, period.end) for period in periods(end)
     ] == expected
 
 
@@ -56,29 +57,29 @@ def test_quarters_by_months_are_those_of_pandas(end: str, frequency: str) -> Non
 def test_retail_quarters_are_the_published_ones(
     name: str, start: date, end: date
 ) -> None:
-    [found] = [
-        each
-        for each in periods("Saturday nearest 31 January")
-        if each.period_name == name
+    [period] = [
+        quarter
+        for quarter in periods("Saturday nearest 31 January")
+        if quarter.period_name == name
     ]
-    assert (found.start, found.end) == (start, end)
+    assert (period.start, period.end) == (start, end)
 
 
 @pytest.mark.parametrize("end", calendar.FISCAL_YEAR_ENDS)
 def test_quarters_leave_no_day_out_and_take_none_twice(end: str) -> None:
-    found = periods(end, date(1990, 1, 1), date(2060, 1, 1))
+    quarters = periods(end, date(1990, 1, 1), date(2060, 1, 1))
     assert all(
         after.start - before.end == timedelta(days=1)
-        for before, after in itertools.pairwise(found)
+        for before, after in itertools.pairwise(quarters)
     )
-    assert found[0].start <= date(1990, 1, 1)
-    assert len({each.period_name for each in found}) == len(found)
+    assert quarters[0].start <= date(1990, 1, 1)
+    assert len({quarter.period_name for quarter in quarters}) == len(quarters)
 
 
 def test_a_retail_year_ends_on_the_saturday_nearest_31_january() -> None:
     ends = [
-        each.end
-        for each in periods(
+        quarter.end
+        for quarter in periods(
             "Saturday nearest 31 January", date(1990, 1, 1), date(2060, 1, 1)
         )
     ]
@@ -92,14 +93,14 @@ def test_a_retail_year_ends_on_the_saturday_nearest_31_january() -> None:
 def test_one_period_runs_on_the_last_day_others_are_before_and_after_it(
     end: str,
 ) -> None:
-    places = [(each.start <= LAST, each.end >= LAST) for each in periods(end)]
+    places = [(quarter.start <= LAST, quarter.end >= LAST) for quarter in periods(end)]
     assert places.count((True, True)) == 1
     assert set(places) == {(True, False), (True, True), (False, True)}
 
 
 def windows(**options: Any) -> list[calendar.Window]:
-    asked = {"lookback": 1, "to_date": True, "reported": True} | options
-    return calendar.windows(periods("December"), FIRST, LAST, **asked)
+    rules = {"lookback": 1, "to_date": True, "reported": True} | options
+    return calendar.windows(periods("December"), FIRST, LAST, **rules)
 
 
 def test_a_period_that_starts_before_the_first_day_is_skipped() -> None:
@@ -125,21 +126,23 @@ def test_a_period_that_starts_before_the_first_day_is_skipped() -> None:
 
 
 def test_a_period_that_starts_after_the_last_day_is_skipped() -> None:
-    assert {each.label for each in windows()}.isdisjoint({"FQ1 2026"})
+    assert {window.label for window in windows()}.isdisjoint({"FQ1 2026"})
 
 
 def test_the_running_period_has_only_a_row_to_date_that_ends_on_the_last_day() -> None:
-    [only] = [each for each in windows() if each.label == "FQ4 2025"]
+    [only] = [window for window in windows() if window.label == "FQ4 2025"]
     assert only.to_date
     assert (only.start, only.end) == (date(2025, 10, 1), LAST)
-    assert "FQ4 2025" not in {each.label for each in windows(to_date=False)}
+    assert "FQ4 2025" not in {window.label for window in windows(to_date=False)}
 
 
 def test_rows_to_date_are_as_long_as_the_running_period_so_far() -> None:
-    lengths = {(each.end - each.start).days for each in windows() if each.to_date}
+    lengths = {
+        (window.end - window.start).days for window in windows() if window.to_date
+    }
     assert lengths == {(LAST - date(2025, 10, 1)).days}
     whole, to_date = (
-        [each.label for each in windows() if each.to_date is kind]
+        [window.label for window in windows() if window.to_date is kind]
         for kind in (False, True)
     )
     assert to_date == [*whole, "FQ4 2025"]
@@ -147,7 +150,7 @@ def test_rows_to_date_are_as_long_as_the_running_period_so_far() -> None:
 
 def test_a_row_to_date_is_never_longer_than_its_period() -> None:
     # On 30 September, 91 days of FQ3 have passed; FQ1 has 90 days, 91 in a leap year.
-    found = calendar.windows(
+    rows = calendar.windows(
         periods("December"),
         FIRST,
         date(2025, 9, 30),
@@ -155,14 +158,14 @@ def test_a_row_to_date_is_never_longer_than_its_period() -> None:
         to_date=True,
         reported=True,
     )
-    ends = {each.label: each.end for each in found if each.to_date}
+    ends = {window.label: window.end for window in rows if window.to_date}
     assert ends["FQ1 2023"] == date(2023, 3, 31)
     assert ends["FQ1 2024"] == date(2024, 3, 31)
     assert ends["FQ3 2024"] == date(2024, 9, 30)
 
 
 def test_a_period_that_ends_on_the_last_day_has_a_full_row_and_one_to_date() -> None:
-    found = calendar.windows(
+    rows = calendar.windows(
         periods("December"),
         FIRST,
         date(2025, 9, 30),
@@ -170,25 +173,28 @@ def test_a_period_that_ends_on_the_last_day_has_a_full_row_and_one_to_date() -> 
         to_date=True,
         reported=True,
     )
-    assert [each.to_date for each in found if each.label == "FQ3 2025"] == [False, True]
+    assert [window.to_date for window in rows if window.label == "FQ3 2025"] == [
+        False,
+        True,
+    ]
 
 
 def test_the_current_quarter_is_the_earliest_unreported_or_the_running_one() -> None:
     # FQ3 2025 ended on 30 September and is not reported.
-    assert {each.label for each in windows(reported=True) if each.is_current} == {
+    assert {window.label for window in windows(reported=True) if window.is_current} == {
         "FQ3 2025"
     }
-    assert {each.label for each in windows(reported=False) if each.is_current} == {
-        "FQ4 2025"
-    }
+    assert {
+        window.label for window in windows(reported=False) if window.is_current
+    } == {"FQ4 2025"}
 
 
 def test_when_all_kept_periods_are_reported_the_running_one_is_current() -> None:
     reported = calendar.periods("December", FIRST, LAST, date.max)
-    found = calendar.windows(
+    rows = calendar.windows(
         reported, FIRST, LAST, lookback=1, to_date=True, reported=True
     )
-    assert {each.label for each in found if each.is_current} == {"FQ4 2025"}
+    assert {window.label for window in rows if window.is_current} == {"FQ4 2025"}
 
 
 @pytest.mark.parametrize(("lookback", "compared"), [(1, "FQ2 2023"), (3, "FQ2 2021")])
@@ -196,9 +202,9 @@ def test_growth_compares_with_the_quarter_of_the_same_name(
     lookback: int, compared: str
 ) -> None:
     assert {
-        each.compared_label
-        for each in windows(lookback=lookback)
-        if each.label == "FQ2 2024"
+        window.compared_label
+        for window in windows(lookback=lookback)
+        if window.label == "FQ2 2024"
     } == {compared}
 
 
@@ -206,9 +212,9 @@ def test_the_demo_has_four_calendars_all_running_and_a_quarter_that_is_ended_but
     None
 ):
     calendars = companies.reference().calendars
-    ends = {each.company.fiscal_year_end for each in companies.PROFILES}
+    ends = {profile.company.fiscal_year_end for profile in companies.PROFILES}
     assert ends == {"December", "September", "June", "Saturday nearest 31 January"}
-    all_of_them = [period for each in calendars.values() for period in each]
+    all_of_them = [period for quarters in calendars.values() for period in quarters]
     running = [
         period
         for period in all_of_them
@@ -220,8 +226,10 @@ def test_the_demo_has_four_calendars_all_running_and_a_quarter_that_is_ended_but
         for period in running
     )
     waiting = {
-        symbol for symbol, each in calendars.items() for period in each
+        symbol
+        for symbol, quarters in calendars.items()
+        for period in quarters
         if period.end < companies.LAST_DAY and not period.is_historical
-    }  # fmt: skip
+    }
     assert {"NVRA US EQUITY", "CLQM US EQUITY"} <= waiting
     assert len(waiting) < len(companies.PROFILES)

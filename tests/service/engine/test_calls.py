@@ -53,8 +53,8 @@ def test_threads_that_ask_a_new_engine_at_once_get_the_same_answers() -> None:
         return call.fetch(kind(call, companies.PROFILES[0].company.symbol))
 
     with ThreadPoolExecutor(len(kinds)) as threads:
-        found = list(threads.map(run, kinds))
-    assert found == found[:4] * 8
+        answers = list(threads.map(run, kinds))
+    assert answers == answers[:4] * 8
     engine.close()
 
 
@@ -72,7 +72,7 @@ def test_data_are_loaded_once_by_whichever_call_is_first() -> None:
             threads.map(lambda _: engine.call().fetch(count(engine)), range(8))
         )
     assert len(made) == 1
-    assert len({str(each) for each in counts}) == 1
+    assert len({str(total) for total in counts}) == 1
 
 
 def count(engine: DuckDBEngine) -> ibis.Table:

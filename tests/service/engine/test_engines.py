@@ -49,14 +49,18 @@ if TYPE_CHECKING:
 
     from tests.service.conftest import Wire
 
-P, DEBIT = companies.PANELS[0].name, companies.PANELS[1].name
-NVRA, MCHQ, DGVN = "NVRA US EQUITY", "MCHQ US EQUITY", "DGVN US EQUITY"
+P = companies.PANELS[0].name
+DEBIT = companies.PANELS[1].name
+NVRA = "NVRA US EQUITY"
+MCHQ = "MCHQ US EQUITY"
+DGVN = "DGVN US EQUITY"
 FIRST = date(2023, 6, 1)
 TEXTS = ("panel", "symbol", "merchant", "region", "generation")
 ABSENT = "{} is absent: it is of the extra 'engines'"
 # Text that is code in the SQL of some engine, or in its transport.
 ODD = """Q"u'o`t\\'e ${env:HOME} {x:String} %s $1 :n -- /* \N{GRINNING FACE}"""
-GROWTH, ALL = {"PoPGrowth": "Yes"}, ["Age Group", "Region", "Brand"]
+GROWTH = {"PoPGrowth": "Yes"}
+ALL = ["Age Group", "Region", "Brand"]
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("Get Panels", {}),
@@ -96,8 +100,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         },
     ),
     *[
-        ("Get Report", {"report_id": "RPT-101", "report_time_unit": each})
-        for each in ("day", "week", "month")
+        ("Get Report", {"report_id": "RPT-101", "report_time_unit": unit})
+        for unit in ("day", "week", "month")
     ],
     (
         "Get Report",
@@ -125,8 +129,8 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = pq.read_table(demo.spend_file(), filters=wanted)
     schema = pa.schema(
         {
-            each.name: pa.string() if each.name in TEXTS else each.type
-            for each in rows.schema
+            field.name: pa.string() if field.name in TEXTS else field.type
+            for field in rows.schema
         }
     )
     rows = rows.cast(schema)
@@ -147,8 +151,10 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def reference() -> Reference:
-    known = companies.reference()
-    return dataclasses.replace(known, brands=[*known.brands, Brand(ODD, NVRA)])
+    demo_reference = companies.reference()
+    return dataclasses.replace(
+        demo_reference, brands=[*demo_reference.brands, Brand(ODD, NVRA)]
+    )
 
 
 def in_table(*name: str) -> Cards:
@@ -237,17 +243,14 @@ def engine(
 ) -> Iterator[RemoteEngine]:
     with contextlib.ExitStack() as stack:
         if request.param == "Spark Connect":
-            url, cards = stack.enter_context(sail()), Cards.parquet(stored)
+            url = stack.enter_context(sail())
+            cards = Cards.parquet(stored)
         elif request.param == "ClickHouse":
-            url, cards = (
-                stack.enter_context(clickhouse(stored)),
-                in_table("team", "cards"),
-            )
+            url = stack.enter_context(clickhouse(stored))
+            cards = in_table("team", "cards")
         else:
-            url, cards = (
-                stack.enter_context(postgres(stored)),
-                in_table("spend", "cards"),
-            )
+            url = stack.enter_context(postgres(stored))
+            cards = in_table("spend", "cards")
         engine = RemoteEngine(url, reference, lambda: cards)
         stack.callback(engine.close)
         engine.open()
@@ -275,8 +278,8 @@ def test_a_function_answers_the_same_as_on_duckdb(
     name: str,
     args: dict[str, Any],
 ) -> None:
-    def ask(asked: Any, accept: str) -> Any:
-        return serve(asked, reference).post(
+    def ask(database: Any, accept: str) -> Any:
+        return serve(database, reference).post(
             RUN, json={"FunctionName": name, "Args": args}, headers={"Accept": accept}
         )
 
@@ -284,11 +287,11 @@ def test_a_function_answers_the_same_as_on_duckdb(
     assert expected.json()["error"] is None
     assert expected.json()["body"] != "[]"
     assert ask(engine, JSON).content == expected.content
-    found, wanted = (
-        pa.ipc.open_stream(ask(each, ARROW).content).read_all()
-        for each in (engine, duckdb)
+    result, wanted = (
+        pa.ipc.open_stream(ask(database, ARROW).content).read_all()
+        for database in (engine, duckdb)
     )
-    assert found.equals(wanted)
+    assert result.equals(wanted)
 
 
 def test_a_query_is_compiled_once_for_all_texts(
@@ -296,8 +299,8 @@ def test_a_query_is_compiled_once_for_all_texts(
 ) -> None:
     """Each text is inserted as a literal, whatever it looks like."""
 
-    def quarters(asked: Any, brand: str, panel: str = P) -> Any:
-        call = asked.call()
+    def quarters(database: Any, brand: str, panel: str = P) -> Any:
+        call = database.call()
         rows = {"panel": panel, "symbols": (NVRA,), "brands": (brand,)}
         windows = [Window("FQ1 2024", False, FIRST, date(2024, 6, 1), False, ODD)]
         own = {"periods": queries.periods(windows)}
@@ -362,15 +365,15 @@ def test_a_published_file_answers_the_same_as_on_duckdb(
         Workers(WorkerSetup((tmp_path,), reference=reference))
     ) as workers:
         there, here = (
-            serving(Registry(workers.load(), author="t"), each)
-            for each in (engine, duckdb)
+            serving(Registry(workers.load(), author="t"), database)
+            for database in (engine, duckdb)
         )
         assert there.rows("Listed") == here.rows("Listed")
-        for found, expected in zip(
-            *(each.rows("Spend", symbol=NVRA) for each in (there, here)), strict=True
+        for row, expected in zip(
+            *(wire.rows("Spend", symbol=NVRA) for wire in (there, here)), strict=True
         ):
-            assert found.pop("mean") == pytest.approx(expected.pop("mean"))
-            assert found == expected
+            assert row.pop("mean") == pytest.approx(expected.pop("mean"))
+            assert row == expected
         errors = {
             name: there.call(name, {}).json()["error"]
             for name in ("Settings", "Other", "Large")
@@ -391,10 +394,11 @@ def test_a_published_file_answers_the_same_as_on_duckdb(
 def test_reference_data_go_along_where_a_function_joins_them(
     engine: RemoteEngine, duckdb: DuckDBEngine
 ) -> None:
-    def by_sector(asked: Any) -> Any:
-        call = asked.call()
-        cards, known = call.table("cards"), call.table("companies")
-        joined = cards.join(known, cards.symbol == known.Symbol)
+    def by_sector(database: Any) -> Any:
+        call = database.call()
+        cards = call.table("cards")
+        company_table = call.table("companies")
+        joined = cards.join(company_table, cards.symbol == company_table.Symbol)
         spend = joined.group_by("Sector", "FiscalYearEnd").agg(
             Cents=joined.spend_cents.sum(), Days=joined.date.nunique()
         )
@@ -428,22 +432,23 @@ def test_tables_in_memory_go_along(
         }
     )
 
-    def joined(asked: Any) -> pa.Table:
-        call = asked.call()
-        cards, mine = call.table("cards"), ibis.memtable(own)
+    def joined(database: Any) -> pa.Table:
+        call = database.call()
+        cards = call.table("cards")
+        mine = ibis.memtable(own)
         sums = cards.group_by("symbol").agg(days=cards.date.nunique())
         return call.arrow(mine.inner_join(sums, "symbol").order_by("n"))
 
-    found = joined(engine)
-    assert found.equals(joined(duckdb))
-    assert found.select(own.column_names).equals(own)
+    result = joined(engine)
+    assert result.equals(joined(duckdb))
+    assert result.select(own.column_names).equals(own)
 
 
 def test_fractions_are_doubles_wherever_they_stand(
     engine: RemoteEngine, duckdb: DuckDBEngine
 ) -> None:
-    def ratios(asked: Any) -> Any:
-        call = asked.call()
+    def ratios(database: Any) -> Any:
+        call = database.call()
         cards = call.table("cards")
         sums = cards.group_by("symbol").agg(
             t=cards.transactions.sum(),
@@ -451,7 +456,7 @@ def test_fractions_are_doubles_wherever_they_stand(
             mean=cards.cards.mean(),
             deviation=cards.cards.std(),
         )
-        found = sums.select(
+        ratios_of_sums = sums.select(
             "symbol",
             "t",
             "mean",
@@ -460,7 +465,7 @@ def test_fractions_are_doubles_wherever_they_stand(
             u=1 / sums.c,
             h=sums.t * 0.5,
         )
-        return call.fetch(found.order_by("symbol"))
+        return call.fetch(ratios_of_sums.order_by("symbol"))
 
     rows = ratios(engine)
     for row, expected in zip(rows, ratios(duckdb), strict=True):
@@ -556,11 +561,11 @@ def test_a_lost_engine_fails_the_run_with_a_message_and_is_reconnected(
         f"sc://127.0.0.1:{port}", reference, lambda: Cards.parquet(stored)
     )
     wire = serve(engine, reference)
-    asked: Any = {"report_id": "RPT-101"}
+    args: Any = {"report_id": "RPT-101"}
     with sail(port):
-        expected = wire.rows("Get Report", **asked)
+        expected = wire.rows("Get Report", **args)
     for _ in range(2):  # on a connection that was kept, and on a new one
-        reply = wire.call("Get Report", asked)
+        reply = wire.call("Get Report", args)
         assert reply.status_code == 200
         assert reply.json()["body"] is None
     assert (
@@ -569,7 +574,7 @@ def test_a_lost_engine_fails_the_run_with_a_message_and_is_reconnected(
     )
     assert wire.rows("Get Panels")
     with sail(port):
-        assert wire.rows("Get Report", **asked) == expected
+        assert wire.rows("Get Report", **args) == expected
     engine.close()
 
 
@@ -617,10 +622,10 @@ def test_an_engine_that_cannot_be_opened_is_named_in_three_lines_without_its_pas
         RemoteEngine(
             url.format(port=port), reference, lambda: Cards.parquet(stored)
         ).open()
-    said = str(raised.value)
-    assert words.format(port=port) in said
-    assert len(said.splitlines()) <= 3
-    assert "s3cret" not in said
+    message = str(raised.value)
+    assert words.format(port=port) in message
+    assert len(message.splitlines()) <= 3
+    assert "s3cret" not in message
     assert raised.value.__suppress_context__ or raised.value.__context__ is None
 
 
@@ -682,12 +687,12 @@ def test_no_message_about_a_url_has_its_password(
         address.reason(RuntimeError("no route to host\nand more")) == "no route to host"
     )
     if secret:
-        for said in (
+        for message in (
             f"cannot connect to {url!r}",
             f"FATAL: '{secret}' is not the password of me",
         ):
-            assert secret not in address.reason(RuntimeError(said))
-            assert "…" in address.reason(RuntimeError(said))
+            assert secret not in address.reason(RuntimeError(message))
+            assert "…" in address.reason(RuntimeError(message))
 
 
 def test_interrupts_stop_when_the_query_has_ended(engine: RemoteEngine) -> None:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall
 
-P, NVRA, MCHQ = "Demo Card Panel", "NVRA US EQUITY", "MCHQ US EQUITY"
+P = "Demo Card Panel"
+NVRA = "NVRA US EQUITY"
+MCHQ = "MCHQ US EQUITY"
 NASTY = [
     "",
     "'",
@@ -75,15 +77,15 @@ def test_text_is_bound_as_it_is_whatever_it_looks_like(
     ids=row_id,
 )
 def test_values_of_every_type_keep_value_and_type(call: DuckDBCall, value: Any) -> None:
-    [found, _] = call.fetch(Query(echo, values={"value": value}))
-    assert found["value"] == value
-    assert type(found["value"]) is type(value)
+    [row, _] = call.fetch(Query(echo, values={"value": value}))
+    assert row["value"] == value
+    assert type(row["value"]) is type(value)
 
 
 @pytest.mark.parametrize("value", [None, [1], {"a": 1}, b"a", 1j], ids=row_id)
 def test_a_value_of_any_other_type_is_refused(call: DuckDBCall, value: Any) -> None:
     query = Query(echo, values={"value": value})
-    for use in (call.fetch, lambda each: each.expression(call.table)):
+    for use in (call.fetch, lambda wanted: wanted.expression(call.table)):
         with pytest.raises(
             TypeError, match="A value is text, a number, a boolean or a date, not "
         ):
@@ -154,7 +156,8 @@ def test_a_query_gives_the_rows_of_its_expression_in_either_form(
     call: DuckDBCall, name: str
 ) -> None:
     query = QUERIES[name](call)
-    rows, expression = call.fetch(query), query.expression(call.table)
+    rows = call.fetch(query)
+    expression = query.expression(call.table)
     assert rows
     assert rows == call.fetch(expression)
     table = call.arrow(query)
@@ -193,10 +196,10 @@ def test_times_with_a_zone_are_read_without_further_libraries(
         "l": "array<timestamp('UTC')>",
         "m": "map<string, int64>",
     }
-    found = getattr(call, read)(
+    result = getattr(call, read)(
         ibis.duckdb.connect().sql(sql, schema=ibis.schema(kinds))
     )
-    [row] = found if read == "fetch" else found.to_pylist(maps_as_pydicts="strict")
+    [row] = result if read == "fetch" else result.to_pylist(maps_as_pydicts="strict")
     moment = datetime(2024, 2, 29, 8, tzinfo=UTC)
     assert row == {"t": moment, "l": [moment], "m": {"a": 1}}
 
@@ -246,10 +249,8 @@ def test_sets_of_any_size_share_a_few_shapes(call: DuckDBCall) -> None:
     build = Counting()
     symbols = tuple(profile.company.symbol for profile in companies.PROFILES)
     for count in range(1, 25):
-        found = call.fetch(
-            Query(build, values={"after": "", "Symbol": symbols[:count]})
-        )
-        assert [row["Symbol"] for row in found] == list(symbols[:count])
+        rows = call.fetch(Query(build, values={"after": "", "Symbol": symbols[:count]}))
+        assert [row["Symbol"] for row in rows] == list(symbols[:count])
     assert build.built == 6
     assert call.fetch(Query(build, values={"after": "", "Symbol": ()})) == []
 

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
     from tests.service.conftest import Wire
 
-P, NVRA = "Demo Card Panel", "NVRA US EQUITY"
+P = "Demo Card Panel"
+NVRA = "NVRA US EQUITY"
 # Seconds within which a cancelled query ends: one is promised; a busy machine gets more.
 SOON = 60  # seconds, far less than the queries take
 
@@ -98,7 +99,9 @@ VALID = {
 }
 FUNCTIONS = card_functions.published(companies.reference(), asset="tests")
 PARAMETERS = [
-    (each.name, parameter.name) for each in FUNCTIONS for parameter in each.parameters
+    (function.name, parameter.name)
+    for function in FUNCTIONS
+    for parameter in function.parameters
 ]
 
 
@@ -107,8 +110,8 @@ def test_sql_in_any_argument_is_a_value_and_harms_no_table(
     service: Wire, name: str, parameter: str
 ) -> None:
     """FAULTS.md 112."""
-    [published] = [each for each in FUNCTIONS if each.name == name]
-    takes = {each.name: each for each in published.parameters}
+    [published] = [function for function in FUNCTIONS if function.name == name]
+    takes = {declared.name: declared for declared in published.parameters}
     valid = {key: value for key, value in VALID.items() if key in takes}
     for text in TEXTS:
         for value in (text, [text]) if takes[parameter].many else (text,):
@@ -260,7 +263,9 @@ def test_a_functions_own_sql_reaches_no_file_and_changes_nothing(
 
 @pytest.mark.parametrize("which", ["engine", "before_the_data"])
 @pytest.mark.parametrize(
-    "text", [each for each in (*READING, *CHANGING) if "{file}" not in each], ids=row_id
+    "text",
+    [query for query in (*READING, *CHANGING) if "{file}" not in query],
+    ids=row_id,
 )
 def test_the_engines_cursor_itself_refuses_it(
     request: pytest.FixtureRequest, which: str, stored: Path, text: str
@@ -344,21 +349,23 @@ def test_a_call_cancelled_while_its_sql_is_made_runs_none_of_it(
 def test_a_call_cancelled_while_the_data_are_made_does_not_wait_for_them(
     stored: Path,
 ) -> None:
-    asked, go_on = threading.Event(), threading.Event()
+    has_begun = threading.Event()
+    go_on = threading.Event()
 
     def make() -> Cards:
-        asked.set()
+        has_begun.set()
         assert go_on.wait(60)
         return Cards.parquet(stored)
 
     engine = DuckDBEngine(companies.reference(), make)
-    first, second = engine.call(), engine.call()
+    first = engine.call()
+    second = engine.call()
     with ThreadPoolExecutor(2) as threads:
         waiting = [
-            threads.submit(each.fetch, card_functions.get_panel_daily(each, P, NVRA))
-            for each in (first, second)
+            threads.submit(call.fetch, card_functions.get_panel_daily(call, P, NVRA))
+            for call in (first, second)
         ]
-        assert asked.wait(60)
+        assert has_begun.wait(60)
         first.cancel()
         assert isinstance(waiting[0].exception(SOON), CallCancelledError)
         assert not waiting[1].done()
@@ -506,7 +513,9 @@ def test_what_a_killed_process_has_spilt_goes_with_the_next_one(
             )
             for _ in range(2)
         )
-        folders = [Path(each.stdout.readline().strip()) for each in (dead, living)]
+        folders = [
+            Path(process.stdout.readline().strip()) for process in (dead, living)
+        ]
         dead.kill()
         dead.wait()
         new = tmp_path / f"new.{folders[0].name}"
@@ -621,7 +630,7 @@ def a_text_file(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("options", "cards", "said"),
+    ("options", "cards", "message"),
     [
         pytest.param(
             lambda folder: {"database": folder / "none.duckdb"},
@@ -662,10 +671,13 @@ def a_text_file(folder: Path) -> Path:
     ],
 )
 def test_what_cannot_be_opened_is_refused_with_a_message(
-    tmp_path: Path, options: Callable[[Path], dict[str, Any]], cards: Cards, said: str
+    tmp_path: Path,
+    options: Callable[[Path], dict[str, Any]],
+    cards: Cards,
+    message: str,
 ) -> None:
     engine = DuckDBEngine(companies.reference(), lambda: cards, **options(tmp_path))
-    with pytest.raises(SetupError, match=said) as caught:
+    with pytest.raises(SetupError, match=message) as caught:
         engine.open()
     assert str(caught.value).count("\n") <= 2
     engine.close()

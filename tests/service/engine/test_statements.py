@@ -378,7 +378,8 @@ GAPS = ["", " ", "\n", "\t", "/**/", " /* ' */ ", "-- ;\n", "\u00a0"]
 @given(text=st.sampled_from(WRONG), data=st.data())
 def test_no_spelling_of_refused_sql_is_accepted(text: str, data: st.DataObject) -> None:
     """FAULTS.md 138."""
-    tokens, names = TOKENS.findall(text), {("panels",), ("kpis",)}
+    tokens = TOKENS.findall(text)
+    names = {("panels",), ("kpis",)}
     spelt = []
     for token, after in zip(tokens, [*tokens[1:], ""], strict=True):
         if (
@@ -388,10 +389,8 @@ def test_no_spelling_of_refused_sql_is_accepted(text: str, data: st.DataObject) 
         ):
             spelt.append(f'"{token}"')
         elif token.isspace() or not token.isalnum():
-            before, behind = (
-                data.draw(st.sampled_from(GAPS)),
-                data.draw(st.sampled_from(GAPS)),
-            )
+            before = data.draw(st.sampled_from(GAPS))
+            behind = data.draw(st.sampled_from(GAPS))
             spelt.append(
                 token
                 if "-" in token
@@ -414,36 +413,36 @@ def test_no_spelling_of_refused_sql_is_accepted(text: str, data: st.DataObject) 
 def test_an_error_names_what_is_refused_and_what_to_do(engine: DuckDBEngine) -> None:
     """FAULTS.md 138."""
 
-    def said(text: str) -> str:
+    def refusal(text: str) -> str:
         with pytest.raises(ValueError, match=r"A query|The SQL") as caught:
             checked(text, engine.names)
         return str(caught.value)
 
-    assert said("SELECT Read_Text('x')") == (
+    assert refusal("SELECT Read_Text('x')") == (
         "A query can't call 'read_text': it isn't among the functions that are known to read nothing else.\n"
         "Use another function, or compute it in Python."
     )
-    assert said("FROM kpi") == (
+    assert refusal("FROM kpi") == (
         "A query can't read 'kpi'. Did you mean 'kpis'?\nUse a table of the service, or a query in WITH."
     )
-    assert said("FROM read_csv('x')") == (
+    assert refusal("FROM read_csv('x')") == (
         "A query can't read from 'read_csv'.\nUse a table of the service, or 'generate_series', 'range', 'unnest'."
     )
     assert (
-        said("SELECT 'x'.upper()")
+        refusal("SELECT 'x'.upper()")
         == "A query can't call 'upper' after a dot. Write upper(…) with all its arguments."
     )
-    assert said("PRAGMA x") == "A query may only read. Use one SELECT, not 'PRAGMA'."
+    assert refusal("PRAGMA x") == "A query may only read. Use one SELECT, not 'PRAGMA'."
     assert (
-        said("FROM kpis UNPIVOT (v FOR n IN (a))")
+        refusal("FROM kpis UNPIVOT (v FOR n IN (a))")
         == "A query may only read. Use one SELECT, without PIVOT."
     )
     assert (
-        said("SELECT 1; SELECT 2")
+        refusal("SELECT 1; SELECT 2")
         == "A query may only read. Use one SELECT, and no other statement."
     )
     assert (
-        said("SELECT 1\nFROM WHERE")
+        refusal("SELECT 1\nFROM WHERE")
         == "The SQL can't be read at 'WHERE' in line 2.\nUse a SELECT of DuckDB."
     )
 
@@ -744,11 +743,12 @@ def elsewhere(dialect: str, text: str) -> str:
 def test_sql_for_another_engine_that_only_reads_card_spend_is_accepted(
     dialect: str, text: str
 ) -> None:
-    found = elsewhere(dialect, text)
+    compiled = elsewhere(dialect, text)
     assert (
-        re.sub(r'[\s"]', "", found).casefold() == re.sub(r'[\s"]', "", text).casefold()
+        re.sub(r'[\s"]', "", compiled).casefold()
+        == re.sub(r'[\s"]', "", text).casefold()
     )
-    assert elsewhere(dialect, found) == found
+    assert elsewhere(dialect, compiled) == compiled
 
 
 @pytest.mark.parametrize(

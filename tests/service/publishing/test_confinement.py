@@ -392,20 +392,20 @@ def run(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found: list[Any] = json.loads(done.stdout)
-    return found
+    replies: list[Any] = json.loads(done.stdout)
+    return replies
 
 
 def looks(path: Path) -> dict[str, Any]:
     """Return everything that changes when a folder or its contents change."""
-    found: dict[str, Any] = {}
+    state: dict[str, Any] = {}
     for place in (path, *sorted(path.rglob("*"))):
         facts = place.lstat()
         attributes = {name: os.getxattr(place, name) for name in os.listxattr(place)}
         if "__pycache__" not in str(place):
             times = facts.st_mtime_ns, facts.st_ctime_ns
             content = place.read_bytes() if place.is_file() else b""
-            found[str(place)] = (
+            state[str(place)] = (
                 facts.st_mode,
                 facts.st_uid,
                 facts.st_gid,
@@ -414,7 +414,7 @@ def looks(path: Path) -> dict[str, Any]:
                 attributes,
                 content,
             )
-    return found
+    return state
 
 
 @pytest.mark.slow
@@ -429,13 +429,13 @@ def test_a_function_changes_nothing_outside_its_folder(mode: str, team: Path) ->
         "service.toml",
     ]
     before = looks(team)
-    for place, found in zip(
+    for place, reply in zip(
         places,
         run(mode, team, *[("Change", {"path": str(team / p)}) for p in places]),
         strict=True,
     ):
-        assert isinstance(found, list), found
-        assert [name for name, error in found[0].items() if not error] == [], place
+        assert isinstance(reply, list), reply
+        assert [name for name, error in reply[0].items() if not error] == [], place
     assert looks(team) == before
 
 
@@ -445,19 +445,19 @@ def test_a_function_changes_nothing_that_was_open_before_it(
     mode: str, team: Path
 ) -> None:
     """A file that is open, or a program that runs, is also reached by the mounts of the time when it was opened."""
-    [[found]] = run(mode, team, ("Reopen", {}))
-    assert "/proc/self/exe" in found
-    assert "/dev/null" in found
-    assert [place for place, error in found.items() if not error] == []
+    [[errors]] = run(mode, team, ("Reopen", {}))
+    assert "/proc/self/exe" in errors
+    assert "/dev/null" in errors
+    assert [place for place, error in errors.items() if not error] == []
 
 
 @pytest.mark.slow
 @pytest.mark.fault(145)
 def test_a_function_disturbs_no_other_process(mode: str, team: Path) -> None:
     """It can't signal, trace, read, write or slow the service, its supervisor, or all processes of the account."""
-    [[found]] = run(mode, team, ("Disturb", {}))
-    assert len(found) >= 2
-    for who, tries in found.items():
+    [[errors]] = run(mode, team, ("Disturb", {}))
+    assert len(errors) >= 2
+    for who, tries in errors.items():
         assert [name for name, error in tries.items() if not error] == [], who
 
 
@@ -488,11 +488,11 @@ def test_a_worker_leaves_no_memory_semaphores_or_queues(mode: str, team: Path) -
 def test_serve_says_what_it_could_not_get(mode: str) -> None:
     """Without namespaces, what functions can do and what they can't."""
     command = command_in(mode, sys.executable, "-W", "error", "-c", WARN)
-    said = subprocess.run(
+    warnings = subprocess.run(
         command, capture_output=True, text=True, timeout=120, check=True
     ).stderr
     is_separate = mode != MODES[1] and confinement.can_separate()
-    assert ("can't set modes and times of files, even of their own" in said) == (
+    assert ("can't set modes and times of files, even of their own" in warnings) == (
         not is_separate
     )
 
@@ -521,7 +521,7 @@ def test_functions_are_published_from_a_folder_below_the_state_folder(
 def test_a_function_uses_its_own_folder(mode: str, team: Path) -> None:
     """Links, locks, devices and pools work; modes and times can be set only where there are namespaces."""
     usual, modes = run(mode, team, ("Usual", {}), ("Own Modes", {}))
-    assert [each["Result"] for each in usual] == ["b", "c", "d", "e"]
+    assert [row["Result"] for row in usual] == ["b", "c", "d", "e"]
     if mode == MODES[1]:
         assert "Operation not permitted" in modes
     elif confinement.can_separate():

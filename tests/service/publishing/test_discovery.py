@@ -64,7 +64,7 @@ def load(*folders: Path, **options: Any) -> list[PublishedFunction]:
 
 
 def values(functions: list[PublishedFunction]) -> dict[str, Any]:
-    return {each.name: each() for each in functions}
+    return {function.name: function() for function in functions}
 
 
 def refused(*folders: Path, **options: Any) -> str:
@@ -95,11 +95,16 @@ def test_a_published_function_knows_its_file_and_author(tmp_path: Path) -> None:
         tmp_path / "team functions",
         stores="__author__ = 'ann'\n" + source("get_stores"),
     )
-    [found] = load(folder)
-    assert found.entry_point == "published_team_functions.stores:get_stores"
-    assert found.notebook_name == "published_team_functions.stores"
-    assert (found.author, found.place) == ("ann", f"{folder / 'stores.py'}, line 4")
-    assert [each.entry_point for each in load(folder)] == [found.entry_point]
+    [published] = load(folder)
+    assert published.entry_point == "published_team_functions.stores:get_stores"
+    assert published.notebook_name == "published_team_functions.stores"
+    assert (published.author, published.place) == (
+        "ann",
+        f"{folder / 'stores.py'}, line 4",
+    )
+    assert [function.entry_point for function in load(folder)] == [
+        published.entry_point
+    ]
 
 
 def test_neighbours_import_each_other_by_name_or_relatively_and_are_run_once(
@@ -121,18 +126,18 @@ def test_neighbours_import_each_other_by_name_or_relatively_and_are_run_once(
             "@", "from lib import PART\nfrom b_numbers import get_numbers\n@"
         ),
     )
-    with contextlib.redirect_stdout(Said()) as said:
-        found = load(tmp_path)
-        assert values(found) == {
+    with contextlib.redirect_stdout(Printed()) as printed:
+        functions = load(tmp_path)
+        assert values(functions) == {
             "Get Numbers": [1, 2],
             "Get Sum": 3,
             "Get Late": 9,
             "Get Part": 5,
         }
-    assert said.texts == ["read"]
+    assert printed.texts == ["read"]
 
 
-class Said:
+class Printed:
     def __init__(self) -> None:
         self.texts: list[str] = []
 
@@ -160,7 +165,7 @@ def test_folders_with_the_same_name_are_separate_packages(tmp_path: Path) -> Non
         uses="from .helper import X",
         helper="X = 2",
     )
-    assert [each.entry_point for each in load(first, second)] == [
+    assert [function.entry_point for function in load(first, second)] == [
         "published_f.stores:one",
         "published_f_2.stores:two",
     ]
@@ -249,8 +254,8 @@ def test_a_function_without_an_asset_has_the_one_of_the_configuration(
         a=f"{bare}\n@function(name='Named')\ndef other():\n    return 2\n",
         b="from .a import bare",
     )
-    found = load(tmp_path, default_asset="Own")
-    assert [(each.name, each.asset, each()) for each in found] == [
+    functions = load(tmp_path, default_asset="Own")
+    assert [(function.name, function.asset, function()) for function in functions] == [
         ("Bare", "Own", 1),
         ("Named", "Own", 2),
     ]
@@ -291,7 +296,7 @@ TWO = source("one", 1) + source("two", 2) + "LIST = [two, one]\nNUMBER = 7\n"
 
 
 @pytest.mark.parametrize(
-    ("entry_points", "found"),
+    ("entry_points", "expected"),
     [
         (["all = funcs_pkg"], {"One": 1, "Two": 2}),
         (["some = funcs_pkg:LIST"], {"Two": 2, "One": 1}),
@@ -302,12 +307,12 @@ TWO = source("one", 1) + source("two", 2) + "LIST = [two, one]\nNUMBER = 7\n"
     ids=row_id,
 )
 def test_packages_publish_by_entry_points(
-    install: Callable[..., None], entry_points: list[str], found: dict[str, int]
+    install: Callable[..., None], entry_points: list[str], expected: dict[str, int]
 ) -> None:
     install(TWO, *entry_points)
     functions = load(entry_points=True)
-    assert list(values(functions).items()) == list(found.items())
-    assert all(each.entry_point.startswith("funcs_pkg:") for each in functions)
+    assert list(values(functions).items()) == list(expected.items())
+    assert all(function.entry_point.startswith("funcs_pkg:") for function in functions)
     assert load() == []
 
 
@@ -353,7 +358,8 @@ PAGE = Path(__file__).parents[3] / "jupyter_funcs/guide/publish.md"
 def test_the_guides_examples_are_published_and_run(tmp_path: Path, code: str) -> None:
     if "@function" not in code:
         assert [
-            each.name for each in notebooks.read_parameters(code, PAGE.name)[0]
+            parameter.name
+            for parameter in notebooks.read_parameters(code, PAGE.name)[0]
         ] == [
             "store",
             "days",
@@ -362,8 +368,8 @@ def test_the_guides_examples_are_published_and_run(tmp_path: Path, code: str) ->
     (tmp_path / "sales.csv").write_bytes((EXAMPLES / "sales.csv").read_bytes())
     stores, sales = load(write(tmp_path, stores=code))
     assert stores() == ["Harbour", "Hill", "Market"]
-    found = results.encoded(sales("Hill", since=date(2024, 3, 3)))
-    assert json.loads(json.loads(found.content)["body"])[0]["day"] == "2024-03-03"
+    reply = results.encoded(sales("Hill", since=date(2024, 3, 3)))
+    assert json.loads(json.loads(reply.content)["body"])[0]["day"] == "2024-03-03"
 
 
 @pytest.mark.slow
@@ -446,17 +452,20 @@ def test_the_examples_are_listed_in_the_services_words_and_run(
     publish: Callable[..., Wire],
 ) -> None:
     examples = load(EXAMPLES)
-    assert {each.asset for each in examples} == {"Shops"}
-    wire = publish(*(replace(each, asset="a") for each in examples))
+    assert {example.asset for example in examples} == {"Shops"}
+    wire = publish(*(replace(example, asset="a") for example in examples))
     listed = wire.post(LIST).json()
     assert [
-        (each["name"], each["authorUserName"], each["notebookName"]) for each in listed
+        (function["name"], function["authorUserName"], function["notebookName"])
+        for function in listed
     ] == [
         ("Get Best Days", "t", "best_days.ipynb"),
         ("Get Stores", "shop team", "published_published.stores"),
         ("Get Sales by Store", "shop team", "published_published.stores"),
     ]
-    assert {each["name"]: each["description"] for each in listed[2]["params"]} == {
+    assert {
+        parameter["name"]: parameter["description"] for parameter in listed[2]["params"]
+    } == {
         "store": (
             "[Optional] The stores to return, one or more. "
             "Use function 'Get Stores' to get list of available stores. Required if region is not specified."

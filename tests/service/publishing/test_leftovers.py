@@ -80,14 +80,14 @@ def services(temporary: Path) -> Iterator[list[tuple[psutil.Process, Path]]]:
     ]
     try:
         yield [
-            (psutil.Process(each.pid), Path(each.stdout.readline().strip()))
-            for each in started
-            if each.stdout
+            (psutil.Process(process.pid), Path(process.stdout.readline().strip()))
+            for process in started
+            if process.stdout
         ]
     finally:
-        for each in started:
-            each.kill()
-            each.communicate()
+        for process in started:
+            process.kill()
+            process.communicate()
 
 
 def kill(service: psutil.Process) -> None:
@@ -125,7 +125,7 @@ def test_the_next_service_removes_what_killed_workers_have_left(
 @pytest.mark.fault(154)
 def test_a_service_that_ends_leaves_nothing(temporary: Path) -> None:
     workers = Workers(WorkerSetup((temporary.parent / "functions",), default_asset="a"))
-    assert [each.name for each in workers.load()] == ["Hold"]
+    assert [function.name for function in workers.load()] == ["Hold"]
     assert len([*temporary.iterdir()]) == 1
     workers.close()
     assert [*temporary.iterdir()] == []

@@ -121,21 +121,21 @@ def in_workers(path: Path) -> Iterator[list[PublishedFunction]]:
 
 
 def test_the_example_is_described_by_its_text_and_its_parameters_cell() -> None:
-    found = notebooks.read(EXAMPLE)
-    assert (found.name, found.asset, found.group) == (
+    published = notebooks.read(EXAMPLE)
+    assert (published.name, published.asset, published.group) == (
         "Get Best Days",
         "Shops",
         "Stores",
     )
     assert (
-        found.description
+        published.description
         == "The days on which a store sold the most pieces, best first."
     )
-    assert (found.entry_point, found.notebook_name) == (
+    assert (published.entry_point, published.notebook_name) == (
         "published/best_days.ipynb",
         "best_days.ipynb",
     )
-    assert [each.description() for each in found.parameters] == [
+    assert [parameter.description() for parameter in published.parameters] == [
         "[Required] The store, as Get Stores has it.",
         "[Optional] Only pieces of this kind. Options are 'new', 'used'.",
         "[Optional] How many days to give. If none, days defaults to '3'.",
@@ -145,7 +145,7 @@ def test_the_example_is_described_by_its_text_and_its_parameters_cell() -> None:
 @pytest.mark.slow
 def test_the_example_is_run_over_the_wire(publish: Callable[..., Wire]) -> None:
     with in_workers(EXAMPLE) as functions:
-        wire = publish(*(replace(each, asset="a") for each in functions))
+        wire = publish(*(replace(function, asset="a") for function in functions))
         listed = wire.post(LIST).json()[0]
         assert (listed["notebookName"], listed["entryPoint"]) == (
             "best_days.ipynb",
@@ -186,10 +186,14 @@ def test_name_and_description_are_from_the_metadata_else_from_the_first_text(
     name: str,
     description: str,
 ) -> None:
-    found = notebook(
+    published = notebook(
         "1", text=text, jupyter_funcs={"asset": "a", "author": "ann"} | metadata
     )
-    assert (found.name, found.description, found.author) == (name, description, "ann")
+    assert (published.name, published.description, published.author) == (
+        name,
+        description,
+        "ann",
+    )
 
 
 def test_the_asset_is_from_the_metadata_else_from_the_configuration(
@@ -197,10 +201,10 @@ def test_the_asset_is_from_the_metadata_else_from_the_configuration(
 ) -> None:
     for metadata, asset in (({}, "Default"), ({"asset": "a"}, "a")):
         written(tmp_path / "x.ipynb", "1", jupyter_funcs=metadata)
-        [found] = discovery.load(
+        [published] = discovery.load(
             [tmp_path], entry_points=False, default_asset="Default"
         )
-        assert found.asset == asset
+        assert published.asset == asset
 
 
 @pytest.mark.parametrize(
@@ -333,7 +337,7 @@ def test_values_reach_the_notebook_as_they_are_and_typed(
         parameters="from datetime import date\ntexts: list[str]\ntext: str\nday: date\ndays: list[date]\nnumber = 1\n"
         "share = 0.5\nflag = False\nkind: str = 'x'\nuntouched = 'as \"it\" is'\ncomputed: int = 40 + 2",
     )
-    texts = [each.strip() for each in HOSTILE if each.strip()]
+    texts = [text.strip() for text in HOSTILE if text.strip()]
     sent = {
         "texts": texts,
         "text": "".join(texts),
@@ -363,8 +367,8 @@ def test_values_reach_the_notebook_as_they_are_and_typed(
         "untouched",
         "computed",
     )
-    found = value(function, **sent)
-    assert [each["Result"] for each in found] == [
+    rows = value(function, **sent)
+    assert [row["Result"] for row in rows] == [
         repr((sent | read)[name]) for name in order
     ]
 
@@ -396,14 +400,14 @@ def test_a_run_has_no_secrets_finds_what_is_beside_the_notebook_and_leaves_it_as
     *facts, folder = (row["Result"] for row in value(function))
     assert facts == [False, True, sys.executable]
     assert temporary in Path(folder).parents
-    assert [each.name for each in (tmp_path / "shop").iterdir()] == ["note_book.ipynb"]
+    assert [path.name for path in (tmp_path / "shop").iterdir()] == ["note_book.ipynb"]
     assert Path(function.place).read_bytes() == before
     assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("cells", "said", "logged"),
+    ("cells", "error", "logged"),
     [
         (
             ["def find(x):\n    raise KeyError(f'{x}\\nsecond')", "find(store)\n1"],
@@ -442,7 +446,7 @@ def test_a_cell_that_fails_is_reported_in_one_line_and_logged_with_its_trace(
     caplog: pytest.LogCaptureFixture,
     temporary: Path,
     cells: list[str],
-    said: str,
+    error: str,
     logged: str,
 ) -> None:
     path = Path(notebook(*cells, parameters="store = ''").place)
@@ -454,7 +458,7 @@ def test_a_cell_that_fails_is_reported_in_one_line_and_logged_with_its_trace(
     assert reply.status_code == 200
     document = reply.json()
     assert document["body"] is None
-    assert said in document["error"]
+    assert error in document["error"]
     assert "\n" not in document["error"]
     assert "Traceback" not in document["error"]
     [record] = caplog.records
@@ -481,17 +485,17 @@ def entries_in(folder: Path) -> list[str]:
 @pytest.fixture
 def alive() -> Iterator[Callable[[Path], list[int]]]:
     """Wait for a run's file of process ids and return those that still run; kill them after the test."""
-    found: set[int] = set()
+    pids: set[int] = set()
 
     def read(folder: Path) -> list[int]:
-        if not found:
+        if not pids:
             assert becomes(lambda: bool(files_named("pids.json", folder)))
             [path] = files_named("pids.json", folder)
-            found.update(json.loads(path.read_text()))
-        return [*filter(is_running, found)]
+            pids.update(json.loads(path.read_text()))
+        return [*filter(is_running, pids)]
 
     yield read
-    for pid in found:
+    for pid in pids:
         if psutil.pid_exists(pid):
             os.kill(pid, signal.SIGKILL)
 

@@ -57,8 +57,8 @@ def test_the_last_value_is_the_result_and_the_rest_runs_as_in_jupyter(
     shell: InteractiveShell, source: str, value: object
 ) -> None:
     notebooks.check_last_cell(source, "here")
-    found = notebooks.value_of(shell, source)
-    assert found == value or callable(found)
+    result = notebooks.value_of(shell, source)
+    assert result == value or callable(result)
 
 
 WITHOUT_VALUE = [

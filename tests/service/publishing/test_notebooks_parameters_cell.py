@@ -81,12 +81,12 @@ ASSIGNMENTS = [
 def test_an_assignment_is_a_parameter(
     line: str, default: Any, description: str
 ) -> None:
-    [found], rules = notebooks.read_parameters(
+    [parameter], rules = notebooks.read_parameters(
         f'"""Parameters."""\nfrom x import y\n# of all\n{line}\n', "here"
     )
-    assert (found.name, found.description(rules)) == ("a", description)
-    assert found.default == default
-    assert type(found.default) is type(default)
+    assert (parameter.name, parameter.description(rules)) == ("a", description)
+    assert parameter.default == default
+    assert type(parameter.default) is type(default)
 
 
 def test_a_comment_may_have_the_type() -> None:
@@ -101,9 +101,11 @@ def test_a_rule_may_be_in_an_annotation() -> None:
     source = (
         "a: Annotated[str | None, AtLeastOne('a', 'b')] = None\nb: str | None = None"
     )
-    found, rules = notebooks.read_parameters(source, "here")
+    parameters, rules = notebooks.read_parameters(source, "here")
     assert rules == (AtLeastOne("a", "b"),)
-    assert found[1].description(rules) == "[Optional] Required if a is not specified."
+    assert (
+        parameters[1].description(rules) == "[Optional] Required if a is not specified."
+    )
 
 
 @pytest.mark.parametrize(

@@ -26,35 +26,74 @@ if TYPE_CHECKING:
     from decimal import Decimal  # a type that publishing cannot see
 
 FUNCTION_FIELDS = {
-    "id": int, "name": str, "assetId": int, "assetName": str, "description": str, "params": list, "sortValue": int,
-    "groupId": int, "groupName": str, "authorId": int, "authorUserName": str, "isShared": bool, "entryPoint": str,
-    "uniqueId": str, "notebookId": str, "notebookName": str, "orgName": str,
-    "type": type(None), "source": type(None), "context": type(None),
-}  # fmt: skip
+    "id": int,
+    "name": str,
+    "assetId": int,
+    "assetName": str,
+    "description": str,
+    "params": list,
+    "sortValue": int,
+    "groupId": int,
+    "groupName": str,
+    "authorId": int,
+    "authorUserName": str,
+    "isShared": bool,
+    "entryPoint": str,
+    "uniqueId": str,
+    "notebookId": str,
+    "notebookName": str,
+    "orgName": str,
+    "type": type(None),
+    "source": type(None),
+    "context": type(None),
+}
 PARAM_FIELDS = {
-    "id": int, "name": str, "type": int, "description": str, "required": bool, "functionId": int, "sortValue": int,
-    "context": type(None), "schema": dict,
-}  # fmt: skip
+    "id": int,
+    "name": str,
+    "type": int,
+    "description": str,
+    "required": bool,
+    "functionId": int,
+    "sortValue": int,
+    "context": type(None),
+    "schema": dict,
+}
 # SERVICE.md 2: the functions and their parameters, with type code and whether they are required.
 PARAMETERS = {
     "Get Panels": {},
     "Get Universe": {},
     "Get Panel Dimensions": {"PanelName": (8, True), "Dimensions": (4, True)},
     "Get Panel Daily": {
-        "PanelName": (8, True), "Symbol": (6, False), "Brand": (4, False), "PoPGrowth": (0, False),
-        "PoPLookback": (1, False), "Dimensions": (4, False),
+        "PanelName": (8, True),
+        "Symbol": (6, False),
+        "Brand": (4, False),
+        "PoPGrowth": (0, False),
+        "PoPLookback": (1, False),
+        "Dimensions": (4, False),
     },
     "Get Panel FQ": {
-        "PanelName": (8, True), "Symbol": (6, False), "Brand": (4, False), "PoPGrowth": (0, False),
-        "PoPLookback": (1, False), "Dimensions": (4, False), "UseReportedForCurrentPeriod": (0, False),
+        "PanelName": (8, True),
+        "Symbol": (6, False),
+        "Brand": (4, False),
+        "PoPGrowth": (0, False),
+        "PoPLookback": (1, False),
+        "Dimensions": (4, False),
+        "UseReportedForCurrentPeriod": (0, False),
         "PeriodToDate": (0, False),
     },
-    "Get KPIs": {"Symbol": (6, True), "PanelName": (8, False), "PrimaryOnly": (0, False)},
-    "Get Report": {
-        "report_id": (0, True), "report_time_unit": (0, False), "report_time_after": (0, False),
-        "shopper_generation": (0, False), "brands": (4, False),
+    "Get KPIs": {
+        "Symbol": (6, True),
+        "PanelName": (8, False),
+        "PrimaryOnly": (0, False),
     },
-}  # fmt: skip
+    "Get Report": {
+        "report_id": (0, True),
+        "report_time_unit": (0, False),
+        "report_time_after": (0, False),
+        "shopper_generation": (0, False),
+        "brands": (4, False),
+    },
+}
 
 
 PANEL_DATA = Asset(1, "Demo panel data", "Demo (synthetic)", is_shared=False)
@@ -78,13 +117,13 @@ def listing() -> list[dict[str, Any]]:
 def test_every_function_has_every_field_with_its_type(
     listing: list[dict[str, Any]],
 ) -> None:
-    for each in listing:
+    for entry in listing:
         assert {
-            name: type(value) for name, value in each.items()
+            name: type(value) for name, value in entry.items()
         } == FUNCTION_FIELDS | {"readOnly": bool}
-        for param in each["params"]:
+        for param in entry["params"]:
             assert {name: type(value) for name, value in param.items()} == PARAM_FIELDS
-            assert param["functionId"] == each["id"]
+            assert param["functionId"] == entry["id"]
     assert json.loads(json.dumps(listing)) == listing
 
 
@@ -92,33 +131,33 @@ def test_ids_are_unique_and_the_same_at_every_start(
     listing: list[dict[str, Any]],
 ) -> None:
     assert listing == of_demo(PANEL_DATA, REPORTS)
-    ids = [each["id"] for each in listing]
-    params = [param["id"] for each in listing for param in each["params"]]
+    ids = [entry["id"] for entry in listing]
+    params = [param["id"] for entry in listing for param in entry["params"]]
     assert len(set(ids)) == len(ids)
     assert len(set(params)) == len(params)
-    assert len({each["uniqueId"] for each in listing}) == len(ids)
-    assert [each["sortValue"] for each in listing] == sorted(
-        each["sortValue"] for each in listing
+    assert len({entry["uniqueId"] for entry in listing}) == len(ids)
+    assert [entry["sortValue"] for entry in listing] == sorted(
+        entry["sortValue"] for entry in listing
     )
 
 
 def test_the_functions_take_the_parameters_of_the_service(
     listing: list[dict[str, Any]],
 ) -> None:
-    found = {
-        each["name"]: {p["name"]: (p["type"], p["required"]) for p in each["params"]}
-        for each in listing
+    signatures = {
+        entry["name"]: {p["name"]: (p["type"], p["required"]) for p in entry["params"]}
+        for entry in listing
     }
-    assert found == PARAMETERS
+    assert signatures == PARAMETERS
 
 
 def test_descriptions_say_what_is_required_and_that_the_data_is_synthetic(
     listing: list[dict[str, Any]],
 ) -> None:
-    for each in listing:
-        assert each["description"].endswith("(synthetic demo data).")
-        assert "synthetic" in each["orgName"]
-        for param in each["params"]:
+    for entry in listing:
+        assert entry["description"].endswith("(synthetic demo data).")
+        assert "synthetic" in entry["orgName"]
+        for param in entry["params"]:
             assert param["description"].startswith(
                 "[Required] " if param["required"] else "[Optional] "
             )
@@ -179,9 +218,9 @@ def test_descriptions_use_the_wording_of_the_service(
 ) -> None:
     [text] = [
         p["description"]
-        for each in listing
-        if each["name"] == name
-        for p in each["params"]
+        for entry in listing
+        if entry["name"] == name
+        for p in entry["params"]
         if p["name"] == param
     ]
     assert sentence in text
@@ -212,14 +251,18 @@ def example() -> PublishedFunction:
 
 
 def test_a_python_function_is_published_by_its_annotations_and_docstring() -> None:
-    found = example()
-    assert (found.name, found.asset, found.description) == (
+    published = example()
+    assert (published.name, published.asset, published.description) == (
         "My Function",
         "Own",
         "Do something. And tell more.",
     )
-    assert [each.name for each in found.parameters] == ["First", "Second", "since"]
-    [listed] = Registry([found], author="ann").listing([OWN], None)
+    assert [parameter.name for parameter in published.parameters] == [
+        "First",
+        "Second",
+        "since",
+    ]
+    [listed] = Registry([published], author="ann").listing([OWN], None)
     assert (listed["groupId"], listed["groupName"]) == (0, None)
     assert (
         listed["assetId"],
@@ -244,7 +287,7 @@ def test_a_user_sees_the_functions_of_their_assets_with_the_ids_that_everybody_s
     assert of_demo(OWN) == []
     assert (
         of_demo(REPORTS)
-        == [each for each in whole if each["assetName"] == "Demo reports"]
+        == [entry for entry in whole if entry["assetName"] == "Demo reports"]
         == whole[6:]
     )
     assert of_demo(REPORTS, PANEL_DATA) == whole
@@ -314,7 +357,7 @@ def test_ten_thousand_functions_are_listed_and_found() -> None:
     ]
     registry = Registry(functions, author="")
     listed = registry.listing(assets, None)
-    assert [each["name"] for each in listed] == names
+    assert [entry["name"] for entry in listed] == names
     for _ in range(1000):
         assert registry.find(names[-1], assets[490:])
 

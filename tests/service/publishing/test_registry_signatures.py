@@ -70,9 +70,11 @@ def stock_levels(
 
 
 def test_a_signature_is_described_in_the_words_of_the_service() -> None:
-    found = function(asset="a")(stock_levels)
-    assert found.description == "Give the stock levels. By store and kind."
-    assert {each.name: each.description() for each in found.parameters} == {
+    published = function(asset="a")(stock_levels)
+    assert published.description == "Give the stock levels. By store and kind."
+    assert {
+        parameter.name: parameter.description() for parameter in published.parameters
+    } == {
         "store": "[Required] Where. Use function 'Get Stores' to get list of available stores.",
         "kinds": "[Optional] What to count, or from when. Options are 'new', 'used'.",
         "since": "[Optional] What to count, or from when. Format is YYYY-MM-DD.",
@@ -81,7 +83,7 @@ def test_a_signature_is_described_in_the_words_of_the_service() -> None:
         "unit": "[Optional] If none, unit defaults to 'piece'.",
         "empty": "[Optional] Options are 'Yes', 'No'. If none, empty defaults to 'No'.",
     }
-    assert not found.takes_call
+    assert not published.takes_call
 
 
 def takes_call_by_name(call, store: str) -> None: ...  # noqa: ANN001
@@ -98,7 +100,7 @@ def test_a_function_that_asks_for_the_call_receives_it(
 ) -> None:
     published = function(asset="a")(python)
     assert published.takes_call == takes_call
-    assert [each.name for each in published.parameters] == ["store"]
+    assert [parameter.name for parameter in published.parameters] == ["store"]
 
 
 Place = Annotated[str, AtLeastOne("near", "far")]
@@ -141,7 +143,7 @@ def test_a_wrapped_function_keeps_its_parameters_and_is_called_through_its_wrapp
     def greet(name: str = "you") -> str:
         return f"hello {name}"
 
-    assert [each.name for each in greet.parameters] == ["name"]
+    assert [parameter.name for parameter in greet.parameters] == ["name"]
     assert greet() == "logged hello you"
 
 

@@ -366,8 +366,8 @@ def test_what_arrow_cannot_hold_is_refused_with_its_column(
 
 
 def test_what_is_encoded_is_passed_on_unchanged() -> None:
-    found = results.ReplyContent(results.JSON, b'{"error": null, "body": "7"}')
-    assert results.encoded(found, form="arrow") is found
+    content = results.ReplyContent(results.JSON, b'{"error": null, "body": "7"}')
+    assert results.encoded(content, form="arrow") is content
 
 
 @pytest.mark.parametrize("form", ["json", "arrow"])

@@ -264,7 +264,8 @@ def test_sql_that_takes_long_to_read_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The service reads it once more, where nothing ends it."""
-    sql, table = deep(3).sql, ibis.table({"n": "int64"}, name="cards")
+    sql = deep(3).sql
+    table = ibis.table({"n": "int64"}, name="cards")
     assert checked_elsewhere(sql, table, postgres.compiler)
     monkeypatch.setattr(statements, "_MOST_READING_SECONDS", 0)
     with pytest.raises(
@@ -296,7 +297,9 @@ def test_a_query_that_ignores_the_memory_limit_is_ended_within_it(
     """The service's memory stays as it was; its processes stay within the limit plus what Python takes."""
     wire = serve(run_seconds=60)
     assert wire.rows("Count") == [{"n": 24}]
-    before, most, done = psutil.Process().memory_info().rss, [0, 0], threading.Event()
+    before = psutil.Process().memory_info().rss
+    most = [0, 0]
+    done = threading.Event()
 
     def watch() -> None:
         while not done.wait(0.02):
@@ -347,11 +350,11 @@ def test_the_queries_of_published_functions_give_what_the_engine_gives(
 def test_what_is_wrong_with_a_query_is_said(serve: Callable[..., Wire]) -> None:
     wire = serve()
 
-    def said(text: str) -> Any:
+    def error(text: str) -> Any:
         return json.loads(wire.call("Ask", {"text": text}).text)["error"]
 
-    assert "A query can't read from 'read_text'" in said(
+    assert "A query can't read from 'read_text'" in error(
         "SELECT len(content) AS n FROM read_text('/etc/passwd')"
     )
-    assert "can't read 'users'" in said("SELECT n FROM users")
-    assert "Could not convert string 'x'" in said("SELECT 'x'::INT AS n")
+    assert "can't read 'users'" in error("SELECT n FROM users")
+    assert "Could not convert string 'x'" in error("SELECT 'x'::INT AS n")

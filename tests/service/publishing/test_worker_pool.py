@@ -378,7 +378,8 @@ def workers(folder: Path) -> Iterator[Workers]:
         patch.setenv("FUNCS_SIGNING_KEY", SECRET)
         patch.setenv("DATABASE_PASSWORD", SECRET)
         patch.setenv("ALLOWED", "for functions")
-        reference, hidden = companies.reference(), (folder / "state",)
+        reference = companies.reference()
+        hidden = (folder / "state",)
         limits = {"memory": 2**30, "disk": 2 * 10**8, "processes": 30}
         made = Workers(
             WorkerSetup((folder,), reference=reference, hidden=hidden, **limits),
@@ -411,9 +412,9 @@ def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(
     """A function's own rules, options and expressions work as in the service."""
     assert wire.rows("Small", n="3") == [{"Result": 0}, {"Result": 1}, {"Result": 2}]
     assert [
-        each["known"] for each in wire.rows("Companies", symbol="known", first="2")
+        row["known"] for row in wire.rows("Companies", symbol="known", first="2")
     ] == ["known to 2"] * 2
-    assert [each["a"] for each in wire.rows("Memory Table")] == ["x", "y", "x"]
+    assert [row["a"] for row in wire.rows("Memory Table")] == ["x", "y", "x"]
     assert wire.errors("Companies", symbol="odd")["symbol"][0].startswith(
         "symbol 'odd' is not known."
     )
@@ -429,11 +430,14 @@ def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(
         "first": ["first is not valid at 'item': Field required."]
     }
     entries = wire.post(LIST).json()
-    returns = {each["name"]: each["returns"] for each in entries if "returns" in each}
+    returns = {
+        entry["name"]: entry["returns"] for entry in entries if "returns" in entry
+    }
     assert returns["Small"] == {"type": "array", "items": {"type": "integer"}}
     assert "Companies" not in returns, "it has no such annotation"
     listed = {
-        each["name"]: [param["schema"] for param in each["params"]] for each in entries
+        entry["name"]: [param["schema"] for param in entry["params"]]
+        for entry in entries
     }
     names = ["Demo Card Panel", *listed["Choose"][0]["enum"][1:]]
     assert listed["Choose"] == [{"type": "string", "enum": names, "minLength": 1}]
@@ -441,7 +445,7 @@ def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(
     assert listed["Order"][1]["default"] == [{"item": "ink", "pieces": 1}]
     assert not [name for name in sys.modules if name.startswith("published_team")]
     assert "hostile.py" not in str(
-        [getattr(each, "__file__", "") for each in sys.modules.values()]
+        [getattr(module, "__file__", "") for module in sys.modules.values()]
     )
 
 
@@ -507,11 +511,11 @@ def test_a_function_reads_no_secret(wire: Wire, folder: Path, tmp_path: Path) ->
 def test_nothing_of_a_run_is_left_for_the_functions_of_another_user(wire: Wire) -> None:
     """One user's runs share a process, whose folder is emptied between them."""
     texts = [
-        [each["Result"] for each in wire.rows("Remember", text=text)] for text in "ab"
+        [row["Result"] for row in wire.rows("Remember", text=text)] for text in "ab"
     ]
     assert texts == [["a"], ["a", "b"]]
     wire.token = wire.auth.issue("u", 1)
-    assert [each["Result"] for each in wire.rows("Remember", text="c")] == ["c"]
+    assert [row["Result"] for row in wire.rows("Remember", text="c")] == ["c"]
 
 
 @pytest.mark.slow
@@ -655,7 +659,9 @@ def test_a_function_that_fills_the_memory_at_once_is_ended(
 def test_a_forged_reply_does_not_fill_the_memory_of_the_service(
     wire: Wire, kind: str
 ) -> None:
-    before, most, done = psutil.Process().memory_info().rss, [0], threading.Event()
+    before = psutil.Process().memory_info().rss
+    most = [0]
+    done = threading.Event()
 
     def watch() -> None:
         while not done.wait(0.01):
@@ -675,10 +681,8 @@ def test_a_function_that_loops_is_ended_after_its_time(
     functions: list[PublishedFunction], publish: Callable[..., Wire]
 ) -> None:
     """In a process that is ready: to start one may take longer."""
-    patient, wire = (
-        publish(*functions),
-        publish(*functions, limits=Limits(run_seconds=0.5, engine_threads=2)),
-    )
+    patient = publish(*functions)
+    wire = publish(*functions, limits=Limits(run_seconds=0.5, engine_threads=2))
     for name in ("Loop", "Slow"):
         patient.rows("Small")
         assert wire.call(name).status_code == 504
@@ -690,10 +694,8 @@ def test_a_function_that_loops_is_ended_after_its_time(
 def test_a_process_whose_run_was_cancelled_runs_nothing_else(
     functions: list[PublishedFunction], publish: Callable[..., Wire]
 ) -> None:
-    patient, wire = (
-        publish(*functions),
-        publish(*functions, limits=Limits(run_seconds=0.5)),
-    )
+    patient = publish(*functions)
+    wire = publish(*functions, limits=Limits(run_seconds=0.5))
     patient.rows("Remember", text="before")
     assert wire.call("Slow").status_code == 504
     assert becomes(lambda: wire.app.state.runs.admitted == 0)
@@ -721,8 +723,8 @@ def test_a_user_who_starts_runs_and_leaves_holds_nobody_up(
                 assert await asyncio.to_thread(
                     becomes, lambda: runs.admitted == 4 and runs.busy_workers == 2
                 )
-                for each in left:
-                    each.cancel()
+                for request in left:
+                    request.cancel()
                 await asyncio.gather(*left, return_exceptions=True)
                 assert runs.admitted == 2  # those that run
                 assert await asyncio.to_thread(becomes, lambda: runs.admitted == 0)
@@ -759,9 +761,9 @@ def test_what_a_run_started_ends_with_it(wire: Wire, tmp_path: Path) -> None:
     assert becomes(
         lambda: (
             not [
-                each
-                for each in psutil.process_iter(["cmdline"])
-                if "634.5" in (each.info["cmdline"] or ())
+                process
+                for process in psutil.process_iter(["cmdline"])
+                if "634.5" in (process.info["cmdline"] or ())
             ]
         )
     )
@@ -871,10 +873,10 @@ def test_a_file_whose_import_takes_too_long_is_left_out(
     with contextlib.closing(
         Workers(WorkerSetup((tmp_path,), import_seconds=3))
     ) as workers:
-        assert [each.name for each in workers.load()] == ["F"]
-        assert [each.name for each in workers.load()] == ["F"]
+        assert [function.name for function in workers.load()] == ["F"]
+        assert [function.name for function in workers.load()] == ["F"]
     # What a file prints is logged too.
-    [record] = [each for each in caplog.records if each.levelno > logging.INFO]
+    [record] = [warning for warning in caplog.records if warning.levelno > logging.INFO]
     assert (
         record.getMessage()
         == f"{tmp_path / 'long.py'} takes more than 3 seconds to import. It is not published."

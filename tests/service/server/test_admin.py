@@ -52,8 +52,8 @@ def command(line: str | list[str]) -> None:
     commands = parser.add_subparsers(required=True)
     admin.add_admin(commands)
     admin.add_token(commands)
-    given = parser.parse_args(line.split() if isinstance(line, str) else line)
-    given.command(given)
+    arguments = parser.parse_args(line.split() if isinstance(line, str) else line)
+    arguments.command(arguments)
 
 
 @pytest.fixture
@@ -281,8 +281,8 @@ def test_a_configuration_names_the_state_folder_and_the_organisation(
     assert stat.S_IMODE((tmp_path / "accounts").stat().st_mode) == 0o700
     command(["admin", *team, "users", "list", "--json"])
     assert [
-        (each["name"], each["organisation"])
-        for each in json.loads(capsys.readouterr().out)
+        (user["name"], user["organisation"])
+        for user in json.loads(capsys.readouterr().out)
     ] == [("ann", "Acme")]
     command(["token", "--user", "ann", *team])
     assert who(tmp_path / "accounts", capsys.readouterr().out.strip()).name == "ann"
@@ -372,12 +372,12 @@ def test_an_api_key_is_printed_alone_this_once_and_is_its_users(
     assert "'guest'" in printed.err
     key = printed.out.strip()
     assert who(folder, api_key=key).name == "guest"
-    for each in (
+    for line in (
         "admin keys list",
         "admin keys list --json",
         "admin users revoke guest",
     ):
-        command(each)
+        command(line)
         printed = capsys.readouterr()
         assert key[5:] not in printed.out + printed.err
     assert "Still accepted: API keys 1." in printed.out
@@ -473,7 +473,7 @@ def set_password(content: bytes) -> subprocess.CompletedProcess[bytes]:
 
 def type_password(*typed: bytes) -> str:
     """Set the password of `guest` at a terminal and return what it showed."""
-    words = [sys.executable, "-c", TERMINAL, PROGRAM, *(each.hex() for each in typed)]
+    words = [sys.executable, "-c", TERMINAL, PROGRAM, *(line.hex() for line in typed)]
     return subprocess.run(
         words, capture_output=True, check=True, text=True, timeout=60
     ).stdout
@@ -498,9 +498,9 @@ def test_a_password_is_the_first_line_where_no_person_types(
     assert done.stdout == b"'guest' has a new password; existing tokens were revoked.\n"
     assert done.stderr == b""
     assert logs_in(folder, password)
-    assert [each["target"] for each in audit(run, "--action", "users password")] == [
-        "guest"
-    ]
+    assert [
+        record["target"] for record in audit(run, "--action", "users password")
+    ] == ["guest"]
     with pytest.raises(UnauthorizedError):
         who(folder, token)
 
@@ -573,10 +573,10 @@ def test_no_command_takes_a_secret_on_its_line() -> None:
 
 
 def audit(run: Run, *words: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads(
+    records: list[dict[str, object]] = json.loads(
         run("admin", "audit", *words, "--format", "json")
     )
-    return found
+    return records
 
 
 @pytest.mark.slow
@@ -609,7 +609,10 @@ def test_every_command_that_changes_something_is_in_the_audit(run: Run) -> None:
     run("admin signing-key rotate --overlap 1")
     *changes, issued, rotated = audit(run)[seeded:]
     assert (
-        [(*each["action"].split(), each["target"], each["detail"]) for each in changes]
+        [
+            (*record["action"].split(), record["target"], record["detail"])
+            for record in changes
+        ]
         == [  # type: ignore[attr-defined]
             (*words[:2], *about) for words, about in done.items()
         ]
@@ -624,7 +627,7 @@ def test_every_command_that_changes_something_is_in_the_audit(run: Run) -> None:
         "overlap 1 hours",
     )
     assert {
-        (each["user"], each["address"], each["outcome"]) for each in audit(run)
+        (record["user"], record["address"], record["outcome"]) for record in audit(run)
     } == {(getpass.getuser(), "shell", "ok")}
     commands = {
         f"{group} {verb}"
@@ -632,8 +635,8 @@ def test_every_command_that_changes_something_is_in_the_audit(run: Run) -> None:
         for verb in actions
     }
     # Of the test below.
-    recorded = {str(each["action"]) for each in audit(run)} | {"users password"}
-    assert {each for each in commands if not each.endswith(" list")} <= recorded
+    recorded = {str(record["action"]) for record in audit(run)} | {"users password"}
+    assert {name for name in commands if not name.endswith(" list")} <= recorded
 
 
 def test_what_fails_changes_nothing_and_is_not_in_the_audit(run: Run) -> None:
@@ -653,21 +656,24 @@ def test_the_audit_is_filtered(run: Run) -> None:
     """FAULTS.md 140: by user, action, outcome, time and number; the newest last."""
     run("admin users revoke Guest")
     run("admin users add zoe")
-    assert [each["action"] for each in audit(run, "--user", "GUEST")] == [
+    assert [record["action"] for record in audit(run, "--user", "GUEST")] == [
         "users add",
         "grants add",
         "users revoke",
     ]
-    assert {each["target"] for each in audit(run, "--action", "users")} == {
+    assert {record["target"] for record in audit(run, "--action", "users")} == {
         "analyst",
         "guest",
         "zoe",
     }
     [revoked] = audit(run, "--action", "users revoke")
     assert audit(run, "--outcome", "refused") == []
-    assert [each["target"] for each in audit(run, "--limit", "2")] == ["guest", "zoe"]
+    assert [record["target"] for record in audit(run, "--limit", "2")] == [
+        "guest",
+        "zoe",
+    ]
     at = str(revoked["time"])
-    assert [each["action"] for each in audit(run, "--since", at)] == [
+    assert [record["action"] for record in audit(run, "--since", at)] == [
         "users revoke",
         "users add",
     ]
@@ -682,14 +688,16 @@ def test_the_audit_is_filtered(run: Run) -> None:
     assert audit(run, "--until", "2026-01-01") == []
 
 
-@pytest.mark.parametrize("given", ["yesterday", "2026-02-30", "0001-01-01T00:00+14:00"])
+@pytest.mark.parametrize(
+    "moment", ["yesterday", "2026-02-30", "0001-01-01T00:00+14:00"]
+)
 def test_a_time_that_is_none_is_refused(
-    run: Run, capsys: pytest.CaptureFixture[str], given: str
+    run: Run, capsys: pytest.CaptureFixture[str], moment: str
 ) -> None:
     with pytest.raises(SystemExit):
-        run("admin", "audit", "--since", given)
+        run("admin", "audit", "--since", moment)
     assert (
-        f"'{given}' is not a time: use one such as 2026-01-31T12:00Z"
+        f"'{moment}' is not a time: use one such as 2026-01-31T12:00Z"
         in capsys.readouterr().err
     )
 

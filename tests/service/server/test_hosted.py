@@ -55,12 +55,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def one(home: Path) -> Path:
+def first(home: Path) -> Path:
     return written(home / "one" / "service.toml")
 
 
 @pytest.fixture
-def two(home: Path) -> Path:
+def second(home: Path) -> Path:
     return written(home / "two" / "service.toml")
 
 
@@ -79,37 +79,39 @@ LINUX = pytest.mark.skipif(
 
 @LINUX
 def test_a_second_configuration_with_the_same_folder_is_warned_of(
-    one: Path, two: Path, caplog: pytest.LogCaptureFixture
+    first: Path, second: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """FAULTS.md 143: at each start of either, until one of them names a folder as the warning says."""
-    start(one)
-    start(one)
+    start(first)
+    start(first)
     assert "state folder" not in caplog.text
-    for config, other in ((two, one), (two, one), (one, two)):
+    for config, other in ((second, first), (second, first), (first, second)):
         caplog.clear()
         start(config)
-        [said] = [each for each in caplog.messages if "state folder" in each]
-        found = re.match(
+        [warning] = [
+            message for message in caplog.messages if "state folder" in message
+        ]
+        match = re.match(
             r"(\S+) uses the state folder (\S+) too, .* set state = 'FOLDER' in one of them; .*both.",
-            said,
+            warning,
         )
-        assert found
-        assert found[1] == str(other)
-    advice = re.search(r"set state = ('\S+') in both", said)
+        assert match
+        assert match[1] == str(other)
+    advice = re.search(r"set state = ('\S+') in both", warning)
     assert advice
     caplog.clear()
-    for config in (one, two):
+    for config in (first, second):
         written(config, f"state = {advice[1]}\n")
         start(config)
         with built(config) as service:
-            assert str(service.folder) == found[2], (
+            assert str(service.folder) == match[2], (
                 "the accounts are the same as before"
             )
     assert "state folder" not in caplog.text
-    written(one, "state = 'own'\n")
-    written(two)
-    start(one)
-    start(two)
+    written(first, "state = 'own'\n")
+    written(second)
+    start(first)
+    start(second)
     assert "state folder" not in caplog.text
 
 
@@ -119,40 +121,40 @@ def test_a_second_configuration_with_the_same_folder_is_warned_of(
     ["moved", "removed", "linked", "relative", "named by the environment", "broken"],
 )
 def test_the_same_configuration_is_not_taken_for_another(
-    one: Path,
-    two: Path,
+    first: Path,
+    second: Path,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
     how: str,
 ) -> None:
     """FAULTS.md 143."""
-    start(one)
+    start(first)
     if how == "moved":
-        one.replace(two)
+        first.replace(second)
     elif how == "removed":
-        one.unlink()
+        first.unlink()
     elif how == "linked":
-        two.unlink()
-        os.link(one, two)
+        second.unlink()
+        os.link(first, second)
     elif how == "relative":
-        monkeypatch.chdir(one.parent.parent)
-        two = one.relative_to(one.parent.parent)
+        monkeypatch.chdir(first.parent.parent)
+        second = first.relative_to(first.parent.parent)
     elif how == "named by the environment":
         monkeypatch.setenv(
-            "FUNCS_STATE_DIR", str(one.parent.parent / "data/jupyter_funcs/service")
+            "FUNCS_STATE_DIR", str(first.parent.parent / "data/jupyter_funcs/service")
         )
     else:
-        one.write_text("organisation = ")
-    start(two)
+        first.write_text("organisation = ")
+    start(second)
     assert ("state folder" in caplog.text) == (how == "broken")
 
 
 @LINUX
 def test_the_demo_and_a_configuration_share_nothing(
-    one: Path, caplog: pytest.LogCaptureFixture
+    first: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """FAULTS.md 143."""
-    for config in (one, None, one, None):
+    for config in (first, None, first, None):
         start(config)
     assert "state folder" not in caplog.text
 
@@ -207,17 +209,19 @@ def test_what_is_published_is_recorded_when_it_changes(
     )
     (home / "own").mkdir()
     file = home / "own" / "mine.py"
-    said: list[list[str]] = []
+    published: list[list[str]] = []
 
     def publish(text: str) -> None:
         file.write_text(text)
         with caplog.at_level(logging.ERROR), built(config) as service:
-            found = service.grants.audit.find(None, None, None, None, None, limit=1000)
-            said.append(
+            records = service.grants.audit.find(
+                None, None, None, None, None, limit=1000
+            )
+            published.append(
                 [
-                    f"{each.action} {each.target} {each.detail}"
-                    for each in found
-                    if "publish" in each.action
+                    f"{record.action} {record.target} {record.detail}"
+                    for record in records
+                    if "publish" in record.action
                 ]
             )
 
@@ -226,8 +230,8 @@ def test_what_is_published_is_recorded_when_it_changes(
     publish(FUNCTIONS.replace("return 1", "return 2"))
     publish(FUNCTIONS.replace("get_one", "get_two"))
     publish(FUNCTIONS.replace("get_one", "get_two").replace("Own", "Other"))
-    assert [len(each) for each in said] == [1, 1, 2, 4, 5]
-    what = [re.sub("[0-9a-f]{16}", "…", each) for each in said[-1]]
+    assert [len(records) for records in published] == [1, 1, 2, 4, 5]
+    what = [re.sub("[0-9a-f]{16}", "…", record) for record in published[-1]]
     assert what == [
         f"publish Get One Own: {file}, SHA-256 …",
         f"publish Get One Own: {file}, SHA-256 …",
@@ -235,7 +239,7 @@ def test_what_is_published_is_recorded_when_it_changes(
         f"unpublish Get One Own: {file}, SHA-256 …",
         f"publish Get Two Other: {file}, SHA-256 …",
     ]
-    assert len(set(said[-1])) == 5
+    assert len(set(published[-1])) == 5
 
 
 @pytest.mark.slow

@@ -81,7 +81,8 @@ class Restarted:
 
     def end(self, how: int = signal.SIGKILL) -> None:
         assert self.served
-        served, self.served = self.served, None
+        served = self.served
+        self.served = None
         served.end(how)
         for stream in (served.process.stdout, served.process.stderr):
             assert stream

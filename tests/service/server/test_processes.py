@@ -51,8 +51,8 @@ def {name}(call):
 
 def children(parent: int) -> list[int]:
     """Return the processes that a process has started, the oldest first."""
-    found = Path(f"/proc/{parent}/task/{parent}/children").read_text("ascii")
-    return sorted(map(int, found.split()))
+    pids = Path(f"/proc/{parent}/task/{parent}/children").read_text("ascii")
+    return sorted(map(int, pids.split()))
 
 
 @contextlib.contextmanager
@@ -111,14 +111,14 @@ def test_two_processes_serve_one_port_and_one_that_is_killed_is_replaced(
             ).status_code
 
         assert of_each(service, run) == [200, 200]
-        assert service.said.count("Serving 7 functions") == 1
-        assert "Another service is running" not in service.said
+        assert service.output.count("Serving 7 functions") == 1
+        assert "Another service is running" not in service.output
         first, second = children(service.process.pid)
         os.kill(first, signal.SIGKILL)
         assert becomes(lambda: len(children(service.process.pid)) == 2)
         assert run() == 200
         service.says("Process 0 of the service has ended .-9.; another one starts")
-        assert becomes(lambda: service.said.count("Process 0") == 1)
+        assert becomes(lambda: service.output.count("Process 0") == 1)
         third = max(children(service.process.pid))
         assert service.end() == 0
         assert becomes(
@@ -148,7 +148,7 @@ def test_a_service_that_can_not_start_says_so_once(tmp_path: Path) -> None:
     service = Served(with_state(tmp_path), ("--config", str(config)))
     assert service.process.wait(120) == 1
     service._reader.join(60)
-    assert service.said.count("no_such_module") == 1, service.said
+    assert service.output.count("no_such_module") == 1, service.output
     for pipe in (service.process.stdout, service.process.stderr):
         assert pipe is not None
         pipe.close()
@@ -159,7 +159,8 @@ def test_accounts_files_and_kept_runs_are_the_same_in_each_process(
     tmp_path: Path,
 ) -> None:
     """What is changed by a command or in a file is seen by all, and so is a run that one of them has done."""
-    config, environment = tmp_path / "service.toml", with_state(tmp_path)
+    config = tmp_path / "service.toml"
+    environment = with_state(tmp_path)
     config.write_text(CONFIGURATION.format(server=""), encoding="utf-8")
     (tmp_path / "published").mkdir()
     own = tmp_path / "published" / "own.py"
@@ -179,12 +180,12 @@ def test_accounts_files_and_kept_runs_are_the_same_in_each_process(
             assert listed.status_code == 200, listed.text
             return sorted(function["name"] for function in listed.json())
 
-        one, other = of_each(service, names)
-        assert one == other
-        assert "First" in one
+        names_of_one, names_of_other = of_each(service, names)
+        assert names_of_one == names_of_other
+        assert "First" in names_of_one
         own.write_text(PUBLISHED.format(name="second"))
         assert becomes(
-            lambda: all("Second" in each for each in of_each(service, names))
+            lambda: all("Second" in listed for listed in of_each(service, names))
         )
 
         runs = service.address + "/api/runs"
@@ -258,16 +259,16 @@ def test_limits_are_shared_among_the_processes(
 def test_a_number_of_processes_that_makes_no_sense_is_refused(
     tmp_path: Path, number: str
 ) -> None:
-    code, _, said = in_this_process(
+    code, _, error = in_this_process(
         with_state(tmp_path), "serve", f"--processes={number}"
     )
     assert code
-    assert "is not a number of processes: use a number from 1 to 64" in said
+    assert "is not a number of processes: use a number from 1 to 64" in error
 
 
 def test_a_system_that_can_not_fork_serves_in_one_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "fork")
-    said = refused(with_state(tmp_path), "--port", "0", "--processes", "2")
-    assert "can't fork" in said
+    error = refused(with_state(tmp_path), "--port", "0", "--processes", "2")
+    assert "can't fork" in error

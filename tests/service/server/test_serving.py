@@ -55,7 +55,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 # httpx's default of five seconds is too short on a busy machine: the first run reads the data.
-get, post = partial(httpx.get, timeout=60), partial(httpx.post, timeout=60)
+get = partial(httpx.get, timeout=60)
+post = partial(httpx.post, timeout=60)
 
 
 class Served:
@@ -85,18 +86,20 @@ class Served:
             self.lines.append(line.decode())
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return "".join(self.lines)
 
     def says(self, pattern: str) -> re.Match[str]:
         """Wait for a pattern in the output."""
         becomes(
-            lambda: bool(re.search(pattern, self.said)) or not self._reader.is_alive(),
+            lambda: (
+                bool(re.search(pattern, self.output)) or not self._reader.is_alive()
+            ),
             120,
         )
-        found = re.search(pattern, self.said)
-        assert found, self.said
-        return found
+        match = re.search(pattern, self.output)
+        assert match, self.output
+        return match
 
     def end(self, how: int = signal.SIGTERM) -> int:
         self.process.send_signal(how)
@@ -150,7 +153,8 @@ def in_this_process(
     environment: dict[str, str], *arguments: str
 ) -> tuple[int, str, str]:
     """Run a command of `jupyter funcs`; return its exit code, output and errors."""
-    out, errors = io.StringIO(), io.StringIO()
+    out = io.StringIO()
+    errors = io.StringIO()
     with (
         pytest.MonkeyPatch.context() as patch,
         redirect_stdout(out),
@@ -195,9 +199,9 @@ def test_it_serves_the_demo_and_says_how_to_use_it(
 ) -> None:
     """The printed lines work when pasted into a shell."""
     service = serve()
-    assert "synthetic" in service.said
-    assert "7 functions" in service.said
-    exports = re.findall(r"export .*", service.said)
+    assert "synthetic" in service.output
+    assert "7 functions" in service.output
+    exports = re.findall(r"export .*", service.output)
     assert len(exports) == 2
     bin_folder = str(Path(sys.executable).parent)
     script = "\n".join([*exports, "jupyter funcs list --format csv"])
@@ -247,8 +251,8 @@ def test_a_signal_ends_it_with_0(serve: Callable[..., Served], how: int) -> None
     with httpx.Client(timeout=60, base_url=service.address) as client:
         assert client.get("/healthz").status_code == 200
         assert service.end(how) == 0
-    assert "Stopped." in service.said
-    assert "Traceback" not in service.said
+    assert "Stopped." in service.output
+    assert "Traceback" not in service.output
 
 
 @pytest.mark.slow
@@ -276,12 +280,12 @@ def test_a_port_in_use_is_named_with_the_next_step(environment: dict[str, str]) 
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        said = refused(environment, "--port", port)
+        error = refused(environment, "--port", port)
     assert (
         f"Can't listen on port {port} of 127.0.0.1: {os.strerror(errno.EADDRINUSE)}."
-        in said
+        in error
     )
-    assert "--port" in said.splitlines()[1]
+    assert "--port" in error.splitlines()[1]
 
 
 @pytest.mark.slow
@@ -302,10 +306,10 @@ def test_what_is_not_a_port_is_refused(environment: dict[str, str], port: str) -
 def test_a_public_address_is_refused_without_tls_or_a_proxy(
     environment: dict[str, str], host: str
 ) -> None:
-    said = refused(environment, "--host", host)
-    assert host in said
-    assert "--tls-certificate" in said
-    assert "--behind-proxy" in said
+    error = refused(environment, "--host", host)
+    assert host in error
+    assert "--tls-certificate" in error
+    assert "--behind-proxy" in error
 
 
 UNSERVABLE = [
@@ -346,13 +350,14 @@ def test_a_key_with_a_password_or_of_another_certificate_is_refused(
     from cryptography.hazmat.primitives import serialization
 
     authority = trustme.CA()
-    one, other = (authority.issue_cert("localhost") for _ in range(2))
-    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    one.cert_chain_pems[0].write_to_path(certificate)
+    issued, other = (authority.issue_cert("localhost") for _ in range(2))
+    certificate = tmp_path / "cert.pem"
+    key = tmp_path / "key.pem"
+    issued.cert_chain_pems[0].write_to_path(certificate)
     other.private_key_pem.write_to_path(key)
     with pytest.raises(SetupError, match="are not a certificate and its key"):
         process.check_certificate(certificate, key)
-    private = serialization.load_pem_private_key(one.private_key_pem.bytes(), None)
+    private = serialization.load_pem_private_key(issued.private_key_pem.bytes(), None)
     key.write_bytes(
         private.private_bytes(
             serialization.Encoding.PEM,
@@ -362,7 +367,7 @@ def test_a_key_with_a_password_or_of_another_certificate_is_refused(
     )
     with pytest.raises(SetupError, match="no password"):
         process.check_certificate(certificate, key)
-    one.private_key_pem.write_to_path(key)
+    issued.private_key_pem.write_to_path(key)
     process.check_certificate(certificate, key)
 
 
@@ -458,12 +463,12 @@ def test_behind_a_proxy_it_may_be_public_and_knows_the_proxys_name(
 def test_without_a_host_name_the_operator_is_warned(
     serve: Callable[..., Served],
 ) -> None:
-    assert "--allowed-host" in serve("--behind-proxy").said
+    assert "--allowed-host" in serve("--behind-proxy").output
     assert (
         "--allowed-host"
-        not in serve("--behind-proxy", "--allowed-host", "funcs.example").said
+        not in serve("--behind-proxy", "--allowed-host", "funcs.example").output
     )
-    assert "--allowed-host" not in serve().said
+    assert "--allowed-host" not in serve().output
 
 
 def is_closed_within(connection: socket.socket, seconds: float) -> bool:
@@ -543,10 +548,10 @@ def test_between_two_requests_a_connection_may_rest(
     ):
         for _ in range(3):
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            said = b""
-            while not said.endswith(b"}"):
-                said += connection.recv(4000)
-            assert said.startswith(b"HTTP/1.1 200 ")
+            reply = b""
+            while not reply.endswith(b"}"):
+                reply += connection.recv(4000)
+            assert reply.startswith(b"HTTP/1.1 200 ")
             assert becomes(lambda: Few.made[0]._deadline is None)
         connection.sendall(b"G")
         assert becomes(lambda: Few.made[0]._deadline is not None)
@@ -565,10 +570,10 @@ def test_connections_are_limited_and_the_others_get_503(
             open_ones.enter_context(talk(address))
         assert becomes(lambda: len(Few.made) == Few.most)
         with talk(address) as one_more:
-            said = b"".join(iter(lambda: one_more.recv(4000), b""))
-        assert said.startswith(b"HTTP/1.1 503 ")
-        assert b"Retry-After: 1\r\n" in said
-        head, _, body = said.partition(b"\r\n\r\n")
+            reply = b"".join(iter(lambda: one_more.recv(4000), b""))
+        assert reply.startswith(b"HTTP/1.1 503 ")
+        assert b"Retry-After: 1\r\n" in reply
+        head, _, body = reply.partition(b"\r\n\r\n")
         assert json.loads(body)["body"] is None
         assert f"Content-Length: {len(body)}".encode() in head
         open_ones.close()
@@ -602,7 +607,10 @@ def test_one_address_leaves_connections_to_the_others(
         with httpx.Client(transport=transport, timeout=60) as other:
             assert other.get(url).status_code == 200
         assert becomes(
-            lambda: sum(is_closed_within(each, 0.01) for each in connections) >= 20
+            lambda: (
+                sum(is_closed_within(connection, 0.01) for connection in connections)
+                >= 20
+            )
         )
         idle.close()
         with httpx.Client(verify=context, timeout=60) as client:
@@ -628,10 +636,10 @@ def test_a_length_and_chunks_in_one_request_are_400_and_end_the_connection(
     )
     with served(wire.app, http=HttpConnection) as address, talk(address) as connection:
         connection.sendall(both)
-        said = b"".join(iter(lambda: connection.recv(4000), b""))
-    assert said.startswith(b"HTTP/1.1 400 ")
-    assert said.count(b"HTTP/1.1 ") == 1
-    assert b"Content-Length and Transfer-Encoding" in said
+        reply = b"".join(iter(lambda: connection.recv(4000), b""))
+    assert reply.startswith(b"HTTP/1.1 400 ")
+    assert reply.count(b"HTTP/1.1 ") == 1
+    assert b"Content-Length and Transfer-Encoding" in reply
 
 
 SPACES = b" " * 40_000
@@ -722,7 +730,7 @@ def test_requests_that_are_made_to_take_long_hold_nobody_up(
         )
         time.sleep(0.2)
         assert service.end() == 0
-    assert [set(each) - {429} for each in statuses] == [{422}, {400}, {401}, {400}]
+    assert [set(codes) - {429} for codes in statuses] == [{422}, {400}, {401}, {400}]
 
 
 @pytest.mark.slow
@@ -848,7 +856,7 @@ def pick(store: Annotated[str, ListedBy("Get Nap")], other: Annotated[str, Liste
     service.says(
         "The parameter store of 'Pick' has no list of values: the function 'Get Nap' is not published"
     )
-    assert "The parameter other" not in service.said
+    assert "The parameter other" not in service.output
 
 
 @pytest.fixture
@@ -881,11 +889,11 @@ def test_a_teams_functions_are_served_and_those_that_nobody_has_are_named(
     funcs: Callable[..., str],
 ) -> None:
     service = serve("--config", config)
-    assert "4 functions" in service.said
-    assert f"--config {config} --user NAME" in service.said
+    assert "4 functions" in service.output
+    assert f"--config {config} --user NAME" in service.output
     listed = get(service.address + GET_ALL, headers=ann).json()
-    assert [each["name"] for each in listed] == ["Nap", "Sleep", "Fail"]
-    assert {each["orgName"] for each in listed} == {"Team"}
+    assert [function["name"] for function in listed] == ["Nap", "Sleep", "Fail"]
+    assert {function["orgName"] for function in listed} == {"Team"}
     warning = next(json.loads(line) for line in service.lines if "Other data" in line)
     command = re.search(r"jupyter funcs (admin assets add .*)$", warning["event"])
     assert command
@@ -899,14 +907,13 @@ def test_it_serves_again_when_a_published_file_or_the_configuration_changes(
     serve: Callable[..., Served], config: str, ann: dict[str, str], tmp_path: Path
 ) -> None:
     """With --reload: a run in progress ends first, and what can't be read leaves the functions from before."""
-    service, file = (
-        serve("--config", config, "--reload"),
-        tmp_path / "published" / "team.py",
-    )
+    service = serve("--config", config, "--reload")
+    file = tmp_path / "published" / "team.py"
 
     def names() -> list[str]:
         return [
-            each["name"] for each in get(service.address + GET_ALL, headers=ann).json()
+            function["name"]
+            for function in get(service.address + GET_ALL, headers=ann).json()
         ]
 
     reply = run_in_background(service.address, ann, "Nap", seconds="6")
@@ -933,9 +940,9 @@ def test_it_serves_again_when_a_published_file_or_the_configuration_changes(
     assert names() == ["Nap", "Sleep", "Fail", "Unseen"]
     other = serve("--config", config)
     other.says("Another service is running with the state folder")
-    assert "Another service" not in service.said
+    assert "Another service" not in service.output
     assert service.end() == 0
-    assert "can't be looked at" not in service.said
+    assert "can't be looked at" not in service.output
 
 
 @pytest.mark.slow
@@ -952,7 +959,7 @@ def test_what_a_function_prints_is_logged_with_the_request_that_ran_it(
         )
     assert service.end() == 0
     printed = [
-        json.loads(line) for line in service.said.splitlines() if "napping" in line
+        json.loads(line) for line in service.output.splitlines() if "napping" in line
     ]
     assert [record["request_id"] for record in printed] == ["first", "second"]
 
@@ -1129,10 +1136,8 @@ def test_the_log_of_the_process_is_json_and_holds_nothing_that_a_caller_typed(
     funcs: Callable[..., str],
 ) -> None:
     service = serve("--config", config)
-    canary, key = (
-        "Canary-5f3a9b71c2",
-        funcs("admin", "keys", "add", "ann", "--config", config).strip(),
-    )
+    canary = "Canary-5f3a9b71c2"
+    key = funcs("admin", "keys", "add", "ann", "--config", config).strip()
     failed = post(
         service.address + RUN,
         headers=ann | {"X-Request-Id": "fails"},
@@ -1149,8 +1154,8 @@ def test_the_log_of_the_process_is_json_and_holds_nothing_that_a_caller_typed(
         assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
     service.says("Invalid HTTP request")
     assert service.end() == 0
-    begins = service.said.index('"$(jupyter')
-    records = [json.loads(line) for line in service.said[begins:].splitlines()[1:]]
+    begins = service.output.index('"$(jupyter')
+    records = [json.loads(line) for line in service.output[begins:].splitlines()[1:]]
     assert {record["path"] for record in records if "path" in record} == {
         RUN,
         "?",
@@ -1168,7 +1173,7 @@ def test_the_log_of_the_process_is_json_and_holds_nothing_that_a_caller_typed(
         ann["Authorization"].split()[1],
         ann["Authorization"].split(".")[2],
     ):
-        assert secret not in service.said
+        assert secret not in service.output
 
 
 OWN_DATA = """
@@ -1213,11 +1218,11 @@ def test_a_teams_own_data_are_served(
     funcs("admin", "assets", "add", "Panel data", "--shared", "--config", str(own_data))
     funcs("admin", "users", "add", "ann", "--config", str(own_data))
     service = serve("--config", str(own_data))
-    assert "5 functions of Acme at http" in service.said
-    assert "synthetic" not in service.said
+    assert "5 functions of Acme at http" in service.output
+    assert "synthetic" not in service.output
     headers = bearer(funcs("token", "--user", "ann", "--config", str(own_data)))
     listing = get(service.address + GET_ALL, headers=headers).json()
-    assert {each["orgName"] for each in listing} == {"Acme"}
+    assert {function["orgName"] for function in listing} == {"Acme"}
     args = {"PanelName": "Card Panel", "Symbol": "ab"}
     reply = post(
         service.address + RUN,

@@ -54,7 +54,7 @@ def test_the_listing_is_a_bare_array(wire: Wire) -> None:
     reply = wire.post(LIST, json={})
     assert reply.status_code == 200
     assert reply.headers["content-type"] == "application/json"
-    assert [each["name"] for each in reply.json()] == [
+    assert [entry["name"] for entry in reply.json()] == [
         "Get Panels",
         "Get Universe",
         "Get Panel Dimensions",
@@ -69,8 +69,11 @@ def test_every_parameter_declares_a_schema_that_its_default_and_options_satisfy(
     wire: Wire,
 ) -> None:
     """Whatever a description states as options, bounds, default or format is in the schema."""
-    for param in (each for one in wire.post(LIST).json() for each in one["params"]):
-        schema, text = param["schema"], param["description"]
+    for param in (
+        parameter for entry in wire.post(LIST).json() for parameter in entry["params"]
+    ):
+        schema = param["schema"]
+        text = param["description"]
         Draft202012Validator.check_schema(schema)
         valid = Draft202012Validator(schema).is_valid
         kind = schema.get("anyOf", [schema])[0]
@@ -108,8 +111,8 @@ def test_a_listing_that_the_caller_has_is_not_sent_again(
 ) -> None:
     reply = wire.request(method, path)
     tag = reply.headers["etag"]
-    for known in (tag, f'"other", {tag}'):
-        again = wire.request(method, path, headers={"If-None-Match": known})
+    for tags in (tag, f'"other", {tag}'):
+        again = wire.request(method, path, headers={"If-None-Match": tags})
         assert again.status_code == 304
         assert not again.content
         assert again.headers["etag"] == tag
@@ -131,20 +134,20 @@ def test_a_listing_is_compressed_for_those_who_ask_for_it(
         for number, function in itertools.islice(copies, 2000)
     ]
     wire = publish(*functions)
-    asked = {
+    replies = {
         accepted: wire.post(LIST, headers={"Accept-Encoding": accepted})
         for accepted in ("gzip", "identity", "br, gzip;q=0")
     }
     sizes = {
         accepted: int(reply.headers["content-length"])
-        for accepted, reply in asked.items()
+        for accepted, reply in replies.items()
     }
     assert sizes["gzip"] <= 250_000
     assert sizes["identity"] == sizes["br, gzip;q=0"] > 3_000_000
-    texts = {reply.text for reply in asked.values()}
+    texts = {reply.text for reply in replies.values()}
     assert len(texts) == 1
-    assert {reply.headers["etag"] for reply in asked.values()} == {
-        asked["gzip"].headers["etag"]
+    assert {reply.headers["etag"] for reply in replies.values()} == {
+        replies["gzip"].headers["etag"]
     }
 
 
@@ -290,14 +293,14 @@ def test_a_body_that_is_not_a_run_is_400(wire: Wire, content: bytes, says: str) 
 
 
 @pytest.mark.fault(133)
-@pytest.mark.parametrize("each", ["[]", "{}"])
+@pytest.mark.parametrize("item", ["[]", "{}"])
 def test_a_body_of_a_great_many_lists_is_refused_before_they_are_made(
-    wire: Wire, each: str
+    wire: Wire, item: str
 ) -> None:
     reply = wire.post(
         LOGIN,
         token=None,
-        content=f'{{"a": [{",".join([each] * 20_000)}]}}',
+        content=f'{{"a": [{",".join([item] * 20_000)}]}}',
         headers=JSON,
     )
     assert "brackets" in assert_refused(reply, 400)["error"]
@@ -352,27 +355,27 @@ def test_wrong_arguments_are_422_and_all_named_at_once(wire: Wire) -> None:
         "Simbol": "x",
     }
     document = assert_refused(wire.call("Get Panel Daily", args), 422)
-    said = document["arguments"]
-    assert {key: len(texts) for key, texts in said.items()} == dict.fromkeys(
+    errors = document["arguments"]
+    assert {key: len(texts) for key, texts in errors.items()} == dict.fromkeys(
         args, 1
     ) | {"Brand": 2}
     assert (
         "Did you mean 'Demo Card Panel'? Use function 'Get Panels'"
-        in said["PanelName"][0]
+        in errors["PanelName"][0]
     )
     assert (
         "Did you mean 'NVRA US EQUITY'? Use function 'Get Universe'"
-        in said["Symbol"][0]
+        in errors["Symbol"][0]
     )
-    assert "Did you mean 'Nuvarelle'?" in said["Brand"][0]
-    assert "'maybe'. Options are 'Yes', 'No'." in said["PoPGrowth"][0]
-    assert "'abc'" in said["PoPLookback"][0]
+    assert "Did you mean 'Nuvarelle'?" in errors["Brand"][0]
+    assert "'maybe'. Options are 'Yes', 'No'." in errors["PoPGrowth"][0]
+    assert "'abc'" in errors["PoPLookback"][0]
     assert (
         "Did you mean 'Region'? Options are 'Age Group', 'Region', 'Brand'."
-        in said["Dimensions"][0]
+        in errors["Dimensions"][0]
     )
-    assert "Did you mean 'Symbol'?" in said["Simbol"][0]
-    assert all(text in document["error"] for texts in said.values() for text in texts)
+    assert "Did you mean 'Symbol'?" in errors["Simbol"][0]
+    assert all(text in document["error"] for texts in errors.values() for text in texts)
 
 
 @pytest.mark.parametrize(
@@ -384,8 +387,8 @@ def test_wrong_arguments_are_422_and_all_named_at_once(wire: Wire) -> None:
 def test_without_symbol_and_brand_both_are_named(
     service: Wire, name: str, sent: dict[str, Any]
 ) -> None:
-    said = service.errors(name, PanelName="Demo Card Panel", **sent)
-    assert said == {"": ["Symbol or Brand is required."]}
+    errors = service.errors(name, PanelName="Demo Card Panel", **sent)
+    assert errors == {"": ["Symbol or Brand is required."]}
 
 
 MISSING = [
@@ -418,12 +421,12 @@ def test_a_hundred_thousand_wrong_values_are_refused_with_a_few_texts(
     service: Wire,
 ) -> None:
     """Each is checked once, and only the few in the message get a suggestion; otherwise this takes hours."""
-    said = service.errors(
+    errors = service.errors(
         "Get Panel Daily",
         PanelName="Demo Card Panel",
         Brand=[f"b{n}" for n in range(100_000)],
     )
-    assert len(said["Brand"]) == 11
+    assert len(errors["Brand"]) == 11
     many = service.errors("Get Panels", **{f"a{n}": "" for n in range(50_000)})
     assert len(many) == 20
 
@@ -493,7 +496,7 @@ def test_each_user_lists_and_runs_the_functions_of_their_assets(
 ) -> None:
     guest = demo_wire.auth.issue("guest", 1)
     names = {
-        user: {each["name"] for each in demo_wire.post(LIST, token=token).json()}
+        user: {entry["name"] for entry in demo_wire.post(LIST, token=token).json()}
         for user, token in (("analyst", ""), ("guest", guest))
     }
     assert names["analyst"] - names["guest"] == {"Get Report"}
@@ -676,9 +679,9 @@ def test_a_body_that_does_not_arrive_is_408(publish: Callable[..., Wire]) -> Non
     wire = publish(limits=Limits(body_seconds=0.3))
     with served(wire.app) as address, talk(address) as connection:
         connection.sendall(raw_run(wire.token, "{", length=1000))
-        said = b"".join(iter(lambda: connection.recv(4000), b"")).decode()
-    assert said.startswith("HTTP/1.1 408 ")
-    assert "0.3 seconds" in said
+        reply = b"".join(iter(lambda: connection.recv(4000), b"")).decode()
+    assert reply.startswith("HTTP/1.1 408 ")
+    assert "0.3 seconds" in reply
 
 
 def test_two_hundred_at_once_get_exact_answers(publish: Callable[..., Wire]) -> None:
@@ -736,16 +739,16 @@ def test_a_repeated_run_is_answered_from_memory_until_its_data_change(
     ]
     wire = serve_rows(rows, {})
     wire.engine.open()
-    asked = {"PanelName": "P", "Symbol": "A US EQUITY"}
-    first = wire.rows("Get Panel Daily", **asked)
+    args = {"PanelName": "P", "Symbol": "A US EQUITY"}
+    first = wire.rows("Get Panel Daily", **args)
     assert [row["Spend"] for row in first] == [1, 2]
     wire.engine.close()  # whatever queries now fails
-    assert wire.rows("Get Panel Daily", **asked) == first
+    assert wire.rows("Get Panel Daily", **args) == first
     wire = serve_rows(rows, {})
     wire.engine.open()
-    assert wire.rows("Get Panel Daily", **asked) == first
+    assert wire.rows("Get Panel Daily", **args) == first
     serve_rows([(*row[:6], row[6] + 700, *row[7:]) for row in rows], {})
-    assert [row["Spend"] for row in wire.rows("Get Panel Daily", **asked)] == [8, 9]
+    assert [row["Spend"] for row in wire.rows("Get Panel Daily", **args)] == [8, 9]
 
 
 def test_a_published_function_runs_each_time(publish: Callable[..., Wire]) -> None:
@@ -759,10 +762,8 @@ def test_another_process_takes_a_grant_and_a_token_back_at_once(tmp_path: Path) 
     grants, elsewhere = (
         Grants(tmp_path / "accounts.db", seed=demo.add_accounts) for _ in range(2)
     )
-    registry, engine = (
-        Registry(demo.published(), author="d"),
-        DuckDBEngine(companies.reference(), demo.cards),
-    )
+    registry = Registry(demo.published(), author="d")
+    engine = DuckDBEngine(companies.reference(), demo.cards)
     wire = serving_to("analyst", grants, registry, engine)
     for _ in range(2):
         assert wire.call("Get Panels").status_code == 200
@@ -781,8 +782,8 @@ def test_another_process_takes_a_grant_and_a_token_back_at_once(tmp_path: Path) 
         == wire.post(LIST, json={}).status_code
         == 401
     )
-    for each in (grants, elsewhere):
-        each.close()
+    for accounts in (grants, elsewhere):
+        accounts.close()
 
 
 def test_replies_in_memory_are_bounded() -> None:
@@ -792,8 +793,8 @@ def test_replies_in_memory_are_bounded() -> None:
         kept.add((number,), ReplyContent("x", bytes(2**21)))
         assert kept.get((0,))
     kept.add(("large",), ReplyContent("x", bytes(2**23)))
-    held = [number for number in range(40) if kept.get((number,))]
-    assert held == [0, *range(9, 40)]
+    numbers = [number for number in range(40) if kept.get((number,))]
+    assert numbers == [0, *range(9, 40)]
     assert kept.get(("large",)) is None
 
 

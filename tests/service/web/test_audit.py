@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-PASSWORD, TYPED = "correct horse battery", "Canary-b81f55e0"
+PASSWORD = "correct horse battery"
+TYPED = "Canary-b81f55e0"
 
 
 def lists() -> list[dict[str, int]]:
@@ -69,12 +70,10 @@ def grants(path: Path) -> Iterator[Grants]:
 
 
 def serving(grants: Grants, **limits: Any) -> Wire:
-    own = [function(asset="a")(each) for each in (lists, fails, naps)]
+    own = [function(asset="a")(python) for python in (lists, fails, naps)]
     registry = Registry([*demo.published("a", None), *own], author="t")
-    engine, hosts = (
-        DuckDBEngine(companies.reference(), demo.cards),
-        Hosts(behind_proxy=True),
-    )
+    engine = DuckDBEngine(companies.reference(), demo.cards)
+    hosts = Hosts(behind_proxy=True)
     return serving_to(
         "ann", grants, registry, engine, limits=Limits(**limits), hosts=hosts
     )
@@ -93,9 +92,9 @@ def recorded(grants: Grants, action: str, count: int = 1) -> list[AuditRecord]:
             len(grants.audit.find(None, action, None, None, None, limit=1000)) >= count
         )
     )
-    found = grants.audit.find(None, action, None, None, None, limit=1000)
-    assert len(found) == count
-    return found
+    records = grants.audit.find(None, action, None, None, None, limit=1000)
+    assert len(records) == count
+    return records
 
 
 # What is recorded.
@@ -220,9 +219,9 @@ def test_a_login_is_recorded_and_its_name_only_if_it_is_an_accounts(
     wire: Wire, name: str, password: str, user: str | None, outcome: str
 ) -> None:
     """FAULTS.md 140: people type passwords into the field for the name."""
-    given = {"email": name, "password": password}
+    credentials = {"email": name, "password": password}
     status = wire.post(
-        LOGIN, token=None, json=given, headers={"X-Forwarded-For": "192.0.2.7"}
+        LOGIN, token=None, json=credentials, headers={"X-Forwarded-For": "192.0.2.7"}
     ).status_code
     [record] = recorded(wire.grants, "login")
     assert record[1:7] == (
@@ -344,21 +343,24 @@ def test_a_flood_of_refusals_is_one_record_a_minute_for_each_account_and_network
     networks = ["192.0.2.7", "192.0.2.8", "2001:db8::1", "2001:db8::2"] * 5
     with served(wire.app) as address:
         over_http = Wire(httpx.AsyncHTTPTransport, address, wire.token)
-        for each in networks:
+        for network in networks:
             for name in ("ann", "bob"):
-                given = {"email": name, "password": TYPED}
+                credentials = {"email": name, "password": TYPED}
                 over_http.post(
-                    LOGIN, token=None, json=given, headers={"X-Forwarded-For": each}
+                    LOGIN,
+                    token=None,
+                    json=credentials,
+                    headers={"X-Forwarded-For": network},
                 )
             for token in (expired(wire), foreign(wire)):
                 over_http.post(
-                    RUN, token=token, json={}, headers={"X-Forwarded-For": each}
+                    RUN, token=token, json={}, headers={"X-Forwarded-For": network}
                 )
         details = [record.detail for record in recorded(grants, "login", 12)]
         uses = recorded(grants, "token use", 6)
         assert (details.count("401"), details.count("429")) == (6, 6)
         assert [(record.user, record.address) for record in uses] == [
-            (user, each) for each in networks[:3] for user in ("ann", None)
+            (user, network) for network in networks[:3] for user in ("ann", None)
         ]
 
 
@@ -460,9 +462,9 @@ def test_what_waits_is_bounded_and_to_record_waits_for_nothing(grants: Grants) -
                 "run", "ann", f"function {number}", None, "127.0.0.1", "ok", 0.1, 1
             )
     grants.audit.close()
-    found = grants.audit.find(None, "run", None, None, None, limit=100_000)
-    assert 10_000 <= len(found) <= 10_001
-    assert found[-1].target == "function 19999"
+    records = grants.audit.find(None, "run", None, None, None, limit=100_000)
+    assert 10_000 <= len(records) <= 10_001
+    assert records[-1].target == "function 19999"
 
 
 def test_closing_writes_what_waits_and_what_comes_later_is_no_error(
@@ -501,9 +503,9 @@ def test_old_records_are_removed_and_a_flood_of_one_kind_displaces_no_other(
     for _ in range(1200):
         grants.audit.record("login", None, None, "401", "127.0.0.1", "refused")
     grants.audit.close()
-    found = grants.audit.find(None, None, None, None, None, limit=10_000)
-    assert 10 <= sum(record.action == "login" for record in found) < 1010
-    kept = [record[2:4] for record in found if record.action != "login"]
+    records = grants.audit.find(None, None, None, None, None, limit=10_000)
+    assert 10 <= sum(record.action == "login" for record in records) < 1010
+    kept = [record[2:4] for record in records if record.action != "login"]
     assert kept == [
         ("serve", "service.toml"),
         ("publish", "f"),

@@ -155,16 +155,16 @@ def test_a_kept_run_is_accepted_looked_at_and_fetched_again(
 def test_a_run_that_ends_in_time_is_answered_as_always_and_another_one_is_kept(
     keeping: Callable[..., Kept],
 ) -> None:
-    held = Held()
-    kept = keeping(QUICK, held.published())
+    gate = Held()
+    kept = keeping(QUICK, gate.published())
     assert kept.prefer("Quick", "key-00000001", 20).json()["body"] == '[{"n":1}]'
     later = kept.prefer("Held", "key-00000002", 0.2)
     assert later.status_code == 202
     assert later.json()["state"] == "running"
-    held.go.set()
+    gate.go.set()
     assert kept.look("key-00000002")["state"] == "done"
     assert kept.prefer("Held", "key-00000002", 20).json()["body"] == '[{"n":1}]'
-    assert held.runs == 1
+    assert gate.runs == 1
 
 
 @pytest.mark.slow
@@ -173,14 +173,14 @@ def test_a_run_is_found_by_its_key_from_its_first_moment(
     keeping: Callable[..., Kept],
 ) -> None:
     """Also by its state, while its first caller still waits for it, and after it has ended in time."""
-    held = Held()
-    kept = keeping(held.published())
+    gate = Held()
+    kept = keeping(gate.published())
     replies = []
     waiting = threading.Thread(
         target=lambda: replies.append(kept.prefer("Held", "key-00000001", 20))
     )
     waiting.start()
-    assert held.begun.wait(60)
+    assert gate.begun.wait(60)
     for query, states in {
         "key=key-00000001": ["running"],
         "key=key-00000001&state=running": ["running"],
@@ -191,7 +191,7 @@ def test_a_run_is_found_by_its_key_from_its_first_moment(
         [runs] = kept.ask("GET", f"{RUNS}?{query}").json().values()
         assert [run["state"] for run in runs] == states
     assert not kept.ask("GET", f"{RUNS}?key=key-00000001", "u").json()["runs"]
-    held.go.set()
+    gate.go.set()
     waiting.join()
     [reply] = replies
     assert reply.json()["body"] == '[{"n":1}]'
@@ -204,29 +204,29 @@ def test_a_run_is_found_by_its_key_from_its_first_moment(
 def test_a_run_whose_caller_left_goes_on_and_a_repeated_start_is_the_same_run(
     keeping: Callable[..., Kept],
 ) -> None:
-    held = Held()
-    kept = keeping(held.published())
+    gate = Held()
+    kept = keeping(gate.published())
     with pytest.raises(httpx.ReadTimeout):
         kept.prefer("Held", "key-00000001", 20, timeout=0.5)
     assert kept.look("key-00000001", wait=0)["state"] == "running"
     assert kept.begin("Held", "key-00000001").json()["state"] == "running"
-    held.go.set()
+    gate.go.set()
     assert kept.look("key-00000001")["state"] == "done"
-    assert held.runs == 1
+    assert gate.runs == 1
 
 
 def test_a_key_with_another_function_or_other_arguments_is_refused(
     keeping: Callable[..., Kept],
 ) -> None:
     """Else the result would seem to be theirs."""
-    held = Held()
-    kept = keeping(held.published(), QUICK)
+    gate = Held()
+    kept = keeping(gate.published(), QUICK)
     kept.begin("Held", "key-00000001", args={"a": "1", "b": "2"})
     same = kept.begin("Held", "key-00000001", args={"b": "2", "a": "1"})
     assert same.status_code == 202
     starting = threading.Thread(target=kept.prefer, args=("Held", "key-00000002", 20))
     starting.start()
-    assert becomes(lambda: held.runs == 1)  # the first one's arguments are unknown
+    assert becomes(lambda: gate.runs == 1)  # the first one's arguments are unknown
     for refused in (
         kept.begin("Held", "key-00000001", args={"a": "1"}),
         kept.prefer("Quick", "key-00000001", 0),
@@ -234,7 +234,7 @@ def test_a_key_with_another_function_or_other_arguments_is_refused(
     ):
         assert refused.status_code == 422
         assert "the key of another run, of Held" in refused.json()["error"]
-    held.go.set()
+    gate.go.set()
     starting.join(60)
 
 
@@ -242,15 +242,15 @@ def test_a_key_with_another_function_or_other_arguments_is_refused(
 def test_runs_above_the_limit_wait_if_they_are_kept_else_they_may_be_sent_again(
     keeping: Callable[..., Kept],
 ) -> None:
-    held = Held()
-    kept = keeping(held.published(), QUICK)
+    gate = Held()
+    kept = keeping(gate.published(), QUICK)
     for number in range(2):
         kept.begin("Held", f"key-0000000{number}")
-    assert becomes(lambda: held.runs == 2)
+    assert becomes(lambda: gate.runs == 2)
     waiting = kept.begin("Quick", "key-00000002").json()
     assert (waiting["state"], waiting["position"]) == ("waiting", 1)
     assert kept.prefer("Quick", "key-00000003", 20).status_code == 429
-    held.go.set()
+    gate.go.set()
     assert kept.look("key-00000002")["state"] == "done"
     assert kept.prefer("Quick", "key-00000003", 20).json()["body"] == '[{"n":1}]'
 
@@ -273,15 +273,15 @@ def test_nobody_else_sees_a_run(keeping: Callable[..., Kept]) -> None:
 
 @pytest.mark.slow
 def test_a_run_is_cancelled_and_forgotten(keeping: Callable[..., Kept]) -> None:
-    held = Held()
-    kept = keeping(held.published(), QUICK)
+    gate = Held()
+    kept = keeping(gate.published(), QUICK)
     kept.begin("Held", "key-00000001")
-    assert held.begun.wait(60)
+    assert gate.begun.wait(60)
     assert (
         kept.ask("POST", f"{RUNS}/key-00000001/cancel").json()["state"] == "cancelled"
     )
     assert kept.ask("GET", f"{RUNS}/key-00000001/result").status_code == 410
-    held.go.set()
+    gate.go.set()
     kept.begin("Quick", "key-00000002")
     kept.look("key-00000002")
     states = {run["id"]: run["state"] for run in kept.ask("GET", RUNS).json()["runs"]}
@@ -348,9 +348,9 @@ def test_results_that_were_fetched_make_room_and_others_stay(
     assert third["state"] == "done"
     assert "2.5 kB" in third["note"]
     # It isn't kept, but who waits for it gets it, with a note.
-    held = kept.ask("GET", f"{RUNS}/key-00000002/result")
-    assert held.status_code == 200
-    assert "2.5 kB" in held.headers["funcs-warning"]
+    reply = kept.ask("GET", f"{RUNS}/key-00000002/result")
+    assert reply.status_code == 200
+    assert "2.5 kB" in reply.headers["funcs-warning"]
     assert kept.ask("GET", f"{RUNS}/key-00000000/result").status_code == 200
     assert becomes(lambda: kept.records.find(1, "key-00000000") is not None)
     kept.begin("Long", "key-00000003")
@@ -363,8 +363,8 @@ def test_results_that_were_fetched_make_room_and_others_stay(
 def test_a_full_disk_keeps_runs_going_and_says_what_is_not_kept(
     keeping: Callable[..., Kept], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = Held()
-    kept = keeping(QUICK, held.published())
+    gate = Held()
+    kept = keeping(QUICK, gate.published())
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -384,7 +384,7 @@ def test_a_full_disk_keeps_runs_going_and_says_what_is_not_kept(
 
     monkeypatch.setattr(KeptRecords, "add", unwritable)
     assert kept.begin("Quick", "key-00000002").status_code == 507
-    threading.Timer(1, held.go.set).start()
+    threading.Timer(1, gate.go.set).start()
     reply = kept.prefer("Held", "key-00000003", 0.2)
     assert reply.json()["body"] == '[{"n":1}]'
     assert "wasn't kept" in reply.headers["funcs-warning"]
@@ -448,19 +448,19 @@ def test_requests_are_checked(
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[tuple[Kept, Kept, Held]]:
     """Two processes of a service, as far as they can tell."""
-    held = Held()
+    gate = Held()
 
     @function(asset="a", name="Read", read_only=True)
     def read() -> int:
         """Read something."""
         return 1
 
-    first, second = (Kept(tmp_path, held.published(), QUICK, read) for _ in range(2))
+    first, second = (Kept(tmp_path, gate.published(), QUICK, read) for _ in range(2))
     with served(first.app) as first.url, served(second.app) as second.url:
         for process in (first, second):
             process.records.is_shared = True
-        yield first, second, held
-        held.go.set()
+        yield first, second, gate
+        gate.go.set()
     first.records.close()
     second.records.close()
 
@@ -469,9 +469,9 @@ def pair(tmp_path: Path) -> Iterator[tuple[Kept, Kept, Held]]:
 def test_processes_of_a_service_answer_for_each_other(
     pair: tuple[Kept, Kept, Held],
 ) -> None:
-    first, second, held = pair
+    first, second, gate = pair
     first.begin("Held", "key-00000001")
-    assert held.begun.wait(60)
+    assert gate.begun.wait(60)
     assert second.look("key-00000001", 0)["state"] == "running"
     assert second.begin("Held", "key-00000001").json()["state"] == "running"
     second.ask("POST", f"{RUNS}/key-00000001/cancel")
@@ -480,7 +480,7 @@ def test_processes_of_a_service_answer_for_each_other(
     assert second.look("key-00000002")["state"] == "done"
     reply = second.ask("GET", f"{RUNS}/key-00000002/result")
     assert reply.json()["body"] == '[{"n":1}]'
-    assert held.runs == 1
+    assert gate.runs == 1
 
 
 @pytest.mark.slow
@@ -489,26 +489,26 @@ def test_a_run_without_a_row_is_one_run_for_all_processes(
     pair: tuple[Kept, Kept, Held],
 ) -> None:
     """It is found, cancelled and not started twice, while it runs and after its reply was sent."""
-    first, second, held = pair
+    first, second, gate = pair
     starts = [
         threading.Thread(target=process.prefer, args=("Held", key, 20))
         for process, key in ((first, "key-00000000"), (second, "key-00000001"))
     ]
     for start in starts:
         start.start()
-    assert becomes(lambda: held.runs == 2)
+    assert becomes(lambda: gate.runs == 2)
     repeated = second.prefer("Held", "key-00000000", 0)
     assert repeated.json()["state"] == "running"
     cancel = first.ask("POST", f"{RUNS}/key-00000001/cancel")
     assert cancel.json()["state"] == "cancelled"
-    held.go.set()
+    gate.go.set()
     for start in starts:
         start.join(60)
     assert first.prefer("Quick", "key-00000002", 20).status_code == 200
     assert second.look("key-00000002")["state"] == "done"
     again = second.prefer("Quick", "key-00000002", 20)
     assert again.json()["body"] == '[{"n":1}]'
-    assert held.runs == 2
+    assert gate.runs == 2
     assert list((first.folder / "begun").iterdir()) == []
 
 

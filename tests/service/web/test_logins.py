@@ -106,7 +106,7 @@ def test_a_login_is_bounded_in_size_and_time(demo_wire: Wire) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "said"),
+    ("limits", "statuses"),
     [
         pytest.param(
             Limits(wrong_logins_per_name=2), [401, 401, 429, 401], id="one account"
@@ -117,7 +117,7 @@ def test_a_login_is_bounded_in_size_and_time(demo_wire: Wire) -> None:
     ],
 )
 def test_guessing_passwords_is_rate_limited(
-    publish: Callable[..., Wire], limits: Limits, said: list[int]
+    publish: Callable[..., Wire], limits: Limits, statuses: list[int]
 ) -> None:
     """FAULTS.md 139: by name and by email alike."""
     wire = publish(limits=limits)
@@ -129,10 +129,10 @@ def test_guessing_passwords_is_rate_limited(
         ("u", "d"),
     ]
     replies = [
-        wire.post(LOGIN, token=None, json={"email": name, "password": given})
-        for name, given in tries
+        wire.post(LOGIN, token=None, json={"email": name, "password": password})
+        for name, password in tries
     ]
-    assert [reply.status_code for reply in replies] == said
+    assert [reply.status_code for reply in replies] == statuses
     assert_refused(replies[2], 429)
     assert 1 <= int(replies[2].headers["retry-after"]) <= 60
 
@@ -154,19 +154,19 @@ def test_a_name_is_the_same_however_it_is_spelt(
 
 
 @pytest.mark.parametrize(
-    ("hosts", "said"),
+    ("hosts", "last_status"),
     [
         pytest.param(Hosts(), 429, id="direct"),
         pytest.param(Hosts(behind_proxy=True), 401, id="behind a proxy"),
     ],
 )
 def test_only_behind_a_proxy_is_the_forwarded_address_used(
-    publish: Callable[..., Wire], hosts: Hosts, said: int
+    publish: Callable[..., Wire], hosts: Hosts, last_status: int
 ) -> None:
     wire = publish(limits=Limits(wrong_logins_per_address=1), hosts=hosts)
     for address, status in (
         ("9.9.9.9, 1.1.1.1", 401),
-        ("9.9.9.9, 2.2.2.2", said),
+        ("9.9.9.9, 2.2.2.2", last_status),
         ("8.8.8.8, 1.1.1.1", 429),
     ):
         assert tried(wire, address, "x", address).status_code == status
@@ -197,8 +197,8 @@ def test_guesses_by_strangers_delay_a_user_and_lock_nobody_out(
         "2001:db8:0:1::4",
     ]
     replies = [
-        tried(wire, name, "wrong", each)
-        for name, each in zip(["t", "t@t.example"] * 3, strangers, strict=False)
+        tried(wire, name, "wrong", stranger)
+        for name, stranger in zip(["t", "t@t.example"] * 3, strangers, strict=False)
     ]
     assert [reply.status_code for reply in replies] == [401, 401, 401, 429, 401]
     began = time.monotonic()
@@ -280,14 +280,15 @@ def test_the_address_of_a_caller_is_the_last_that_no_trusted_proxy_has(
 ) -> None:
     """FAULTS.md 139: in every form of X-Forwarded-For and Forwarded, and only from a trusted proxy."""
     hosts = Hosts(behind_proxy=True, proxies=[ip_network("10.0.0.0/24")])
-    plain = Headers(raw=[(b"x-forwarded-for", each.encode()) for each in forwarded])
+    plain = Headers(raw=[(b"x-forwarded-for", header.encode()) for header in forwarded])
     assert hosts.caller(plain, ("10.0.0.1", 1)) == address
     assert hosts.caller(plain, ("192.0.2.7", 1)) == "192.0.2.7"
     assert Hosts().caller(plain, ("10.0.0.1", 1)) == "10.0.0.1"
     elements = [
-        re.sub(r"[^,]*[^, ][^,]*", r"proto=https;For=\g<0>", each) for each in forwarded
+        re.sub(r"[^,]*[^, ][^,]*", r"proto=https;For=\g<0>", header)
+        for header in forwarded
     ]
-    standard = Headers(raw=[(b"forwarded", each.encode()) for each in elements])
+    standard = Headers(raw=[(b"forwarded", header.encode()) for header in elements])
     assert hosts.caller(standard, ("10.0.0.1", 1)) == address
 
 

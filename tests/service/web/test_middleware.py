@@ -60,11 +60,11 @@ def test_a_request_is_one_log_line_that_an_operator_can_use(
         for record in caplog.records
         if record.name.startswith("jupyter_funcs.service")
     ]
-    said = {
+    fields = {
         name: getattr(record, name)
         for name in ("method", "path", "status", "user", "function", "request_id")
     }
-    assert said == {
+    assert fields == {
         "method": "POST",
         "path": RUN,
         "status": 200,
@@ -115,12 +115,12 @@ def test_no_argument_reaches_the_log_when_a_function_fails(
     with caplog.at_level(logging.DEBUG):
         reply = wire.call("Fails", args)
     assert reply.json()["error"].startswith("Fails failed: ")
-    said = "\n".join(caplog.messages).casefold()
-    assert "in fails" in said
-    assert "48151623" not in said
-    assert "1987" not in said
+    log = "\n".join(caplog.messages).casefold()
+    assert "in fails" in log
+    assert "48151623" not in log
+    assert "1987" not in log
     for at in range(len(CANARY) - 8):
-        assert CANARY[at : at + 8].casefold() not in said
+        assert CANARY[at : at + 8].casefold() not in log
 
 
 def test_no_answer_may_be_kept_by_a_cache(publish: Callable[..., Wire]) -> None:
@@ -225,16 +225,18 @@ def test_neither_tokens_nor_what_a_caller_types_reach_the_log(
             headers={"X-Api-Key": key, "Cookie": CANARY, "User-Agent": CANARY},
         )
         wire.post(LIST, headers={"Host": CANARY, "Origin": CANARY})
-        for given in ("password", "wrong"):
+        for password in ("password", "wrong"):
             wire.post(
-                LOGIN, token=None, json={"email": "t", "password": f"{CANARY}-{given}"}
+                LOGIN,
+                token=None,
+                json={"email": "t", "password": f"{CANARY}-{password}"},
             )
-    said = "\n".join(
+    log = "\n".join(
         f"{record.getMessage()} {vars(record)}"
         for record in caplog.records
         if record.name[:2] != "ht"
     )
-    assert len(said) > 1000
+    assert len(log) > 1000
     for secret in (
         CANARY,
         CANARY.replace("-", ""),
@@ -242,7 +244,7 @@ def test_neither_tokens_nor_what_a_caller_types_reach_the_log(
         wire.token.split(".")[2],
         key,
     ):
-        assert secret not in said
+        assert secret not in log
 
 
 def test_what_nobody_thought_of_is_500_without_details_and_with_a_trace_in_the_log(

@@ -64,9 +64,9 @@ def test_its_schemas_are_schemas_and_whatever_they_refer_to_is_there(
     def references(value: Any) -> set[str]:
         if isinstance(value, dict):
             own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
-            return own.union(*(references(each) for each in value.values()))
+            return own.union(*(references(part) for part in value.values()))
         return (
-            set().union(*(references(each) for each in value))
+            set().union(*(references(part) for part in value))
             if isinstance(value, list)
             else set()
         )
@@ -85,9 +85,9 @@ def test_a_listing_has_the_fields_that_it_says_and_no_other(
     demo_wire: Wire, document: dict[str, Any]
 ) -> None:
     schemas = document["components"]["schemas"]
-    for each in demo_wire.post(LIST).json():
-        assert each.keys() == schemas["Function"]["properties"].keys()
-        for param in each["params"]:
+    for entry in demo_wire.post(LIST).json():
+        assert entry.keys() == schemas["Function"]["properties"].keys()
+        for param in entry["params"]:
             assert param.keys() == schemas["Param"]["properties"].keys()
 
 
@@ -176,13 +176,17 @@ def assert_documented(
     document: dict[str, Any], path: str, reply: httpx.Response
 ) -> None:
     """Check a reply against the document."""
-    said = next(iter(document["paths"][path].values()))["responses"][
+    documented = next(iter(document["paths"][path].values()))["responses"][
         str(reply.status_code)
     ]
-    if "$ref" in said:
-        said = document["components"]["responses"][said["$ref"].split("/")[-1]]
-    assert all(name in reply.headers for name in said["headers"])
-    schema = said["content"][reply.headers["content-type"].partition(";")[0]]["schema"]
+    if "$ref" in documented:
+        documented = document["components"]["responses"][
+            documented["$ref"].split("/")[-1]
+        ]
+    assert all(name in reply.headers for name in documented["headers"])
+    schema = documented["content"][reply.headers["content-type"].partition(";")[0]][
+        "schema"
+    ]
     is_json = reply.headers["content-type"] == "application/json"
     Draft202012Validator({**schema, "components": document["components"]}).validate(
         reply.json() if is_json else reply.text

@@ -46,7 +46,7 @@ class Held:
         self._lock = threading.Lock()
 
     def published(self) -> PublishedFunction:
-        def held() -> list[Any]:
+        def wait() -> list[Any]:
             """Wait."""
             with self._lock:
                 self.running += 1
@@ -58,7 +58,7 @@ class Held:
                 self.running -= 1
             return []
 
-        return function(asset="a", name="Held")(held)
+        return function(asset="a", name="Held")(wait)
 
     async def has_begun(self, times: int = 1) -> None:
         for _ in range(times):
@@ -139,9 +139,9 @@ def test_who_leaves_interrupts_their_query(publish: Callable[..., Wire]) -> None
 def test_a_function_that_ignores_cancellation_keeps_its_thread_and_is_logged(
     publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture
 ) -> None:
-    held = Held()
+    gate = Held()
     wire = publish(
-        held.published(), QUICK, limits=Limits(run_seconds=1, engine_threads=2)
+        gate.published(), QUICK, limits=Limits(run_seconds=1, engine_threads=2)
     )
 
     async def check() -> None:
@@ -149,67 +149,67 @@ def test_a_function_that_ignores_cancellation_keeps_its_thread_and_is_logged(
             assert (await call("Held")).status_code == 504
             # The only thread is taken: whoever waits for it is told to come back, for nothing of theirs has begun.
             assert_busy(await call("Quick"), 429)
-            said = "A cancelled run is still running: its function ignores cancellation. Its place stays taken."
-            assert await asyncio.to_thread(becomes, lambda: said in caplog.text)
+            warning = "A cancelled run is still running: its function ignores cancellation. Its place stays taken."
+            assert await asyncio.to_thread(becomes, lambda: warning in caplog.text)
             [record] = [
                 record for record in caplog.records if record.levelname == "WARNING"
             ]
-            assert (record.message, record.function) == (said, "Held")
-            held.go.set()
+            assert (record.message, record.function) == (warning, "Held")
+            gate.go.set()
             assert (await call("Quick")).status_code == 200
 
     asyncio.run(check())
-    assert held.total == 1
+    assert gate.total == 1
 
 
 def test_no_more_run_at_once_than_there_are_threads_and_the_others_wait(
     publish: Callable[..., Wire],
 ) -> None:
-    held = Held()
-    wire = publish(held.published(), limits=Limits(engine_threads=6))
+    gate = Held()
+    wire = publish(gate.published(), limits=Limits(engine_threads=6))
 
     async def check() -> None:
         async with calling(wire) as call:
             replies = [call("Held") for _ in range(10)]
-            await held.has_begun(3)
+            await gate.has_begun(3)
             await asyncio.sleep(0.1)
-            assert held.running == 3
-            held.go.set()
+            assert gate.running == 3
+            gate.go.set()
             assert {(await reply).status_code for reply in replies} == {200}
 
     asyncio.run(check())
-    assert (held.most, held.total) == (3, 10)
+    assert (gate.most, gate.total) == (3, 10)
 
 
 def test_beyond_what_may_wait_a_run_is_refused_at_once_and_others_are_answered(
     publish: Callable[..., Wire],
 ) -> None:
     """Listings and health checks aren't delayed, and running calls aren't lost."""
-    held = Held()
+    gate = Held()
     wire = publish(
-        held.published(),
+        gate.published(),
         limits=Limits(engine_threads=4, concurrent_runs=5, runs_a_user=5),
     )
 
     async def check() -> None:
         async with calling(wire) as call:
             replies = [call("Held") for _ in range(5)]
-            await held.has_begun(2)
+            await gate.has_begun(2)
             refused = await asyncio.gather(*(call("Held") for _ in range(20)))
             for reply in refused:
                 assert_busy(reply, 429)
             async with wire.client() as client:
                 listing = await asyncio.wait_for(client.post(LIST), 60)
-                assert [each["name"] for each in listing.json()] == ["Held"]
+                assert [entry["name"] for entry in listing.json()] == ["Held"]
                 assert (
                     await asyncio.wait_for(client.get("/healthz"), 60)
                 ).status_code == 200
-            held.go.set()
+            gate.go.set()
             assert {(await reply).status_code for reply in replies} == {200}
             assert (await call("Held")).status_code == 200
 
     asyncio.run(check())
-    assert held.total == 6
+    assert gate.total == 6
 
 
 @pytest.mark.parametrize(
@@ -224,25 +224,25 @@ def test_a_user_over_their_share_is_429_and_others_go_on(
     publish: Callable[..., Wire], limits: Limits, share: int
 ) -> None:
     """FAULTS.md 134: no user gets every place."""
-    held = Held()
-    wire = publish(held.published(), QUICK, limits=limits)
+    gate = Held()
+    wire = publish(gate.published(), QUICK, limits=limits)
 
     async def check() -> None:
         async with calling(wire) as call:
             replies = [call("Held") for _ in range(share)]
-            await held.has_begun(min(share, limits.engine_threads // 2))
+            await gate.has_begun(min(share, limits.engine_threads // 2))
             assert_busy(await call("Quick"), 429)
             assert (
                 await asyncio.wait_for(call("Quick", wire.auth.issue("u", 1)), 60)
             ).status_code == 200
-            held.go.set()
+            gate.go.set()
             assert {(await reply).status_code for reply in replies} == {200}
             assert (await call("Quick")).status_code == 200
 
     try:
         asyncio.run(check())
     finally:
-        held.go.set()
+        gate.go.set()
 
 
 @pytest.mark.slow
@@ -250,8 +250,8 @@ def test_who_starts_runs_and_leaves_keeps_nobody_else_from_running(
     publish: Callable[..., Wire],
 ) -> None:
     """FAULTS.md 134: a run holds its place and its thread until its work has ended, and a user has only a share."""
-    held = Held()
-    wire = publish(held.published(), QUICK, limits=Limits(engine_threads=4))
+    gate = Held()
+    wire = publish(gate.published(), QUICK, limits=Limits(engine_threads=4))
     other = wire.auth.issue("u", 1)
 
     async def check() -> None:
@@ -260,13 +260,13 @@ def test_who_starts_runs_and_leaves_keeps_nobody_else_from_running(
                 left = call("Held")
                 await asyncio.sleep(0.05)
                 left.cancel()
-            await held.has_begun(2)
+            await gate.has_begun(2)
             assert await asyncio.to_thread(
                 becomes, lambda: wire.app.state.runs.admitted == 2
             )
             assert (await asyncio.wait_for(call("Quick", other), 60)).status_code == 200
-            assert held.running == 2
-            held.go.set()
+            assert gate.running == 2
+            gate.go.set()
             assert (await asyncio.wait_for(call("Quick"), 60)).status_code == 200
             assert await asyncio.to_thread(
                 becomes, lambda: wire.app.state.runs.admitted == 0
@@ -275,26 +275,26 @@ def test_who_starts_runs_and_leaves_keeps_nobody_else_from_running(
     try:
         asyncio.run(check())
     finally:
-        held.go.set()
-    assert held.total == 2
+        gate.go.set()
+    assert gate.total == 2
 
 
 def test_readyz_is_about_ability_and_not_about_load(
     publish: Callable[..., Wire],
 ) -> None:
     """FAULTS.md 165: 200 while all places are taken and runs are refused; it needs no token."""
-    held = Held()
-    wire = publish(held.published(), limits=Limits(engine_threads=2, concurrent_runs=3))
+    gate = Held()
+    wire = publish(gate.published(), limits=Limits(engine_threads=2, concurrent_runs=3))
     other = wire.auth.issue("u", 1)
 
     async def check() -> None:
         async with calling(wire) as call, wire.client(None) as client:
             replies = [call("Held"), call("Held", other), call("Held")]
-            await held.has_begun(2)
+            await gate.has_begun(2)
             assert_busy(await call("Held", other), 429)
             assert (await client.get("/readyz")).json() == {"status": "ok"}
             assert (await client.get("/healthz")).status_code == 200
-            held.go.set()
+            gate.go.set()
             assert {(await reply).status_code for reply in replies} == {200}
             wire.app.state.runs.stop()
             assert_busy(await client.get("/readyz"), 503)
@@ -302,7 +302,7 @@ def test_readyz_is_about_ability_and_not_about_load(
     try:
         asyncio.run(check())
     finally:
-        held.go.set()
+        gate.go.set()
 
 
 @pytest.mark.fault(165)
@@ -363,16 +363,16 @@ def test_readyz_says_what_is_missing_and_nothing_else(
 def test_a_run_whose_caller_leaves_before_it_has_a_thread_never_begins(
     publish: Callable[..., Wire],
 ) -> None:
-    held = Held()
+    gate = Held()
     wire = publish(
-        held.published(),
+        gate.published(),
         limits=Limits(engine_threads=2, concurrent_runs=3, runs_a_user=3),
     )
 
     async def check() -> None:
         async with calling(wire) as call:
             first = call("Held")
-            await held.has_begun()
+            await gate.has_begun()
             waiting = [call("Held"), call("Held")]
             assert await asyncio.to_thread(
                 becomes, lambda: wire.app.state.runs.admitted == 3
@@ -381,11 +381,11 @@ def test_a_run_whose_caller_leaves_before_it_has_a_thread_never_begins(
                 task.cancel()
             await asyncio.gather(*waiting, return_exceptions=True)
             assert wire.app.state.runs.admitted == 1
-            held.go.set()
+            gate.go.set()
             assert (await first).status_code == 200
 
     asyncio.run(check())
-    assert held.total == 1
+    assert gate.total == 1
 
 
 @pytest.mark.slow
@@ -397,9 +397,10 @@ def test_the_time_to_wait_grows_with_what_is_under_way(
         time.sleep(0.4)
         return []
 
-    held, limits = Held(), Limits(engine_threads=2, concurrent_runs=40, runs_a_user=40)
+    gate = Held()
+    limits = Limits(engine_threads=2, concurrent_runs=40, runs_a_user=40)
     wire = publish(
-        function(asset="a", name="Slow")(slow), held.published(), limits=limits
+        function(asset="a", name="Slow")(slow), gate.published(), limits=limits
     )
 
     async def check() -> None:
@@ -418,27 +419,27 @@ def test_the_time_to_wait_grows_with_what_is_under_way(
     try:
         asyncio.run(check())
     finally:
-        held.go.set()
+        gate.go.set()
 
 
 def test_stopping_ends_every_run_with_a_message_and_admits_no_more(
     publish: Callable[..., Wire],
 ) -> None:
-    held = Held()
-    wire = publish(held.published(), endless(), limits=Limits(engine_threads=4))
+    gate = Held()
+    wire = publish(gate.published(), endless(), limits=Limits(engine_threads=4))
 
     async def check() -> None:
         async with calling(wire) as call:
             replies = [call("Held"), call("Endless"), call("Held")]
-            await held.has_begun()
+            await gate.has_begun()
             wire.app.state.runs.stop()
             for reply in replies:
                 assert_busy(await asyncio.wait_for(reply, 60), 503)
             assert_busy(await call("Held"), 503)
 
     asyncio.run(check())
-    held.go.set()
-    assert held.total == 1
+    gate.go.set()
+    assert gate.total == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks only")

@@ -43,11 +43,11 @@ def get_sales_by_store(
     since
         The first day to count.
     """
-    found = sales()
+    rows = sales()
     if store:
-        found = found[found["store"].isin(store)]
+        rows = rows[rows["store"].isin(store)]
     if region:
-        found = found[found["region"] == region]
+        rows = rows[rows["region"] == region]
     if since:
-        found = found[found["day"] >= pd.Timestamp(since)]
-    return found.groupby("store")[["pieces", "revenue"]].sum()
+        rows = rows[rows["day"] >= pd.Timestamp(since)]
+    return rows.groupby("store")[["pieces", "revenue"]].sum()
