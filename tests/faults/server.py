@@ -46,9 +46,11 @@ class Connection:
         self.buffer = rest
         while len(self.buffer) < length:
             self._more()
-        body, self.buffer = self.buffer[:length], self.buffer[length:]
+        body = self.buffer[:length]
+        self.buffer = self.buffer[length:]
         self.server.requests.append(head + b"\r\n\r\n" + body)
-        self.head, self.body = head, body
+        self.head = head
+        self.body = body
         return head
 
     def token(self) -> str:
@@ -217,8 +219,8 @@ def faulty(
             with contextlib.suppress(OSError):
                 listening.shutdown(socket.SHUT_RDWR)
             accepting.join(60)
-            for each in sockets:
+            for opened in sockets:
                 with contextlib.suppress(OSError):  # closed already
-                    each.shutdown(socket.SHUT_RDWR)
+                    opened.shutdown(socket.SHUT_RDWR)
             for thread in threads:
                 thread.join(60)

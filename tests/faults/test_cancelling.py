@@ -51,7 +51,8 @@ class Watched:
 
     def __init__(self, act: Act) -> None:
         self._act = act
-        self.begun, self.closed = threading.Event(), threading.Event()
+        self.begun = threading.Event()
+        self.closed = threading.Event()
 
     def __call__(self, connection: Connection) -> None:
         connection.request()
@@ -90,7 +91,8 @@ def interrupted_once(begun: Callable[[], bool]) -> Iterator[None]:
 def interrupt(
     session: Session, begun: Callable[[], bool] | None = None
 ) -> KeyboardInterrupt:
-    before, tasks_before = kept(), tasks()
+    before = kept()
+    tasks_before = tasks()
     begun = begun or (lambda: tasks() > tasks_before)
     with interrupted_once(begun), pytest.raises(KeyboardInterrupt) as caught:
         session.f(a="1")
@@ -198,7 +200,8 @@ class Late:
     """Answers after the client has disconnected, if the connection still accepts it."""
 
     def __init__(self) -> None:
-        self.go, self.sent = threading.Event(), threading.Event()
+        self.go = threading.Event()
+        self.sent = threading.Event()
 
     def __call__(self, connection: Connection) -> None:
         connection.request()
@@ -224,8 +227,9 @@ def test_a_reply_that_comes_after_a_cancel_changes_nothing(
     good = panel.result(60)
     assert user_ns == {"f": good}
     session.close()
-    held = dict(session.remote.choices._held)
-    late, watched = Late(), Watched(Connection.hold)
+    choices = dict(session.remote.choices._held)
+    late = Late()
+    watched = Watched(Connection.hold)
     for act in (watched, late):
         server.tell(act)
         assert panel.form is not None
@@ -246,7 +250,7 @@ def test_a_reply_that_comes_after_a_cancel_changes_nothing(
         panel.result(60)
     assert frame_of(panel) is good
     assert user_ns == {"f": good}
-    assert dict(session.remote.choices._held) == held
+    assert dict(session.remote.choices._held) == choices
     assert state(panel)["state"] == "cancelled"
     panel.close()
     session.close()
@@ -332,37 +336,38 @@ def test_two_panels_of_one_profile_have_forms_of_their_own_and_one_budget(
 ) -> None:
     """Forms, runs and cancels are separate; requests to a failing service are paused for both."""
     session = listed(server)
-    one, other = session.panel("F", a="one"), session.panel("F", a="other")
-    assert one.form is not None
+    panel = session.panel("F", a="one")
+    other = session.panel("F", a="other")
+    assert panel.form is not None
     assert other.form is not None
-    one.form["a"] = "changed"
+    panel.form["a"] = "changed"
     assert other.form["a"] == "other"
     assert json.loads(other._values)["fields"]["a"]["value"] == "other"
     server.tell(broken(Connection.hold))
-    one.run()
+    panel.run()
     wait_until(lambda: len(server.requests) == 1)
     other.run()
     assert len(other.result(60)) == 2
-    assert state(one)["state"] == "running"
-    one.cancel()
-    wait_until(lambda: state(one)["state"] == "cancelled")
+    assert state(panel)["state"] == "running"
+    panel.cancel()
+    wait_until(lambda: state(panel)["state"] == "cancelled")
     assert state(other)["state"] == "done"
     health = session.remote.transport._health
     left = health.budget.left
     server.script = [broken(Connection.reset)]
     session.close()
-    one.run()
-    one.result(60)
+    panel.run()
+    panel.result(60)
     assert health.budget.left == left - 5 + 1
     for _ in range(health.breaker.max_failures):
         health.breaker.failed(
             background.background_loop().time(), health.breaker.admit(0.0)
         )
-    for panel in (one, other):
-        panel.run()
+    for either in (panel, other):
+        either.run()
         with pytest.raises(jf.CircuitOpenError):
-            panel.result(60)
-    one.close()
+            either.result(60)
+    panel.close()
     other.close()
     session.close()
 

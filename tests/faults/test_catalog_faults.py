@@ -49,7 +49,9 @@ class Service:
         )
 
 
-def one(name: str, description: str, code: int = 0, **more: Any) -> dict[str, Any]:
+def parameter(
+    name: str, description: str, code: int = 0, **more: Any
+) -> dict[str, Any]:
     return {"name": name, "type": code, "description": description, **more}
 
 
@@ -58,9 +60,9 @@ def cyclic() -> Iterator[tuple[Service, Session]]:
     """Three circular rules, over parameters that also have contradicting markers."""
     service = Service(
         F=[
-            one("A", "[Required] Either A or B is required."),
-            one("B", "[Optional] Either B or C is required.", required=True),
-            one(
+            parameter("A", "[Required] Either A or B is required."),
+            parameter("B", "[Optional] Either B or C is required.", required=True),
+            parameter(
                 "C",
                 "[Required] Either C or A is required. Must be at least 10 and at most 5.",
                 1,
@@ -105,20 +107,20 @@ def test_functions_that_list_each_others_values_are_asked_a_few_times() -> None:
     """A's values need B and B's need A, a third needs itself: typed values are accepted, and nothing loops."""
     service = Service(
         F=[
-            one("A", "Use function 'List A' to get the list of A."),
-            one("B", "Use function 'List B' to get the list of B."),
-            one("C", "Use function 'F' to get the list of C."),
+            parameter("A", "Use function 'List A' to get the list of A."),
+            parameter("B", "Use function 'List B' to get the list of B."),
+            parameter("C", "Use function 'F' to get the list of C."),
         ],
         **{
             "List A": [
-                one(
+                parameter(
                     "B",
                     "[Required] Use function 'List B' to get the list of B.",
                     required=True,
                 )
             ],
             "List B": [
-                one(
+                parameter(
                     "A",
                     "[Required] Use function 'List A' to get the list of A.",
                     required=True,
@@ -155,8 +157,8 @@ def many() -> Iterator[tuple[Service, Session]]:
     """A choice and a list with ten thousand options."""
     service = Service(
         F=[
-            one("Choice", "", required=True, schema={"enum": MANY}),
-            one(
+            parameter("Choice", "", required=True, schema={"enum": MANY}),
+            parameter(
                 "Items",
                 "List of items.",
                 4,
@@ -220,13 +222,13 @@ def test_a_wrong_one_of_ten_thousand_options_is_said_in_a_line(
     ("param", "default", "value", "sent"),
     [
         (
-            one("unit", "Defaults to 'year'.", schema={"enum": ["day", "week"]}),
+            parameter("unit", "Defaults to 'year'.", schema={"enum": ["day", "week"]}),
             "year",
             "week",
             "week",
         ),
         (
-            one(
+            parameter(
                 "n",
                 "Defaults to 500.",
                 1,
@@ -237,7 +239,7 @@ def test_a_wrong_one_of_ten_thousand_options_is_said_in_a_line(
             "7",
         ),
         (
-            one(
+            parameter(
                 "date",
                 "Defaults to 'soon'.",
                 schema={"type": "string", "format": "date"},

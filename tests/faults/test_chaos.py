@@ -46,7 +46,8 @@ LONG = "FUNCS_SOAK" in os.environ
 RUNS = 10_000 if LONG else 1_000
 SOAK = 100_000 if LONG else 5_000
 INTERRUPTS = 500
-MANY_THREADS, RUNS_A_THREAD = 200, 50 if LONG else 10
+MANY_THREADS = 200
+RUNS_A_THREAD = 50 if LONG else 10
 KILLS = 50 if LONG else 5
 FAULTY_PART = 0.2
 
@@ -267,21 +268,22 @@ def test_interrupts_at_any_moment_end_the_wait_and_leave_nothing() -> None:
         assert session.names == ["F"]
         for _ in range(20):
             session.f(a="1")
-        threads, files = threading.active_count(), open_files()
+        threads = threading.active_count()
+        files = open_files()
         for number in range(INTERRUPTS):
             # Now and then the service holds the run, so that nothing but the interrupt ends it.
-            held = number % 4 == 0
+            is_held = number % 4 == 0
             # Again after a second: the first may come before the wait has begun, or where Python drops it.
             signal.setitimer(signal.ITIMER_REAL, drawn.uniform(0.0005, 0.05), 1)
             try:
                 waiting = True
-                frame = session.f(a=f"-{number}" if held else str(number))
+                frame = session.f(a=f"-{number}" if is_held else str(number))
                 waiting = False
             except KeyboardInterrupt:
                 waiting = False
                 interrupted += 1
             else:
-                assert not held
+                assert not is_held
                 assert is_exact(frame, str(number))
             signal.setitimer(signal.ITIMER_REAL, 0)
         wait_until(
@@ -323,11 +325,9 @@ def test_many_runs_keep_nothing() -> None:
 
     use(2_000)  # allocators and caches have grown to their size
     gc.collect()
-    memory, threads, files = (
-        process.memory_info().rss,
-        threading.active_count(),
-        open_files(),
-    )
+    memory = process.memory_info().rss
+    threads = threading.active_count()
+    files = open_files()
     use(SOAK)
     gc.collect()
     grown = process.memory_info().rss - memory
@@ -447,7 +447,7 @@ def test_a_service_that_is_killed_at_any_moment_loses_nothing_that_was_committed
                 arguments, env=environment, stdout=subprocess.PIPE, text=True
             )
             assert operator.stdout is not None
-            said = [operator.stdout.readline()]
+            lines = [operator.stdout.readline()]
             runs = [
                 threading.Thread(target=try_run, args=(address + RUN, bearer, PANELS))
                 for _ in range(4)
@@ -457,13 +457,13 @@ def test_a_service_that_is_killed_at_any_moment_loses_nothing_that_was_committed
             time.sleep(drawn.uniform(0, 0.2))
             for process in drawn.sample([service.process, operator], 2):
                 process.kill()
-            said += operator.stdout.read().splitlines(keepends=True)
+            lines += operator.stdout.read().splitlines(keepends=True)
             operator.stdout.close()
             operator.wait()
             for run in runs:
                 run.join(60)
             # A line that was cut short was not said. Of all accounts those said last, and some others.
-            keys |= dict(line.split() for line in said if line.endswith("\n"))
+            keys |= dict(line.split() for line in lines if line.endswith("\n"))
             names = [*drawn.sample(list(keys), min(len(keys), 100)), *list(keys)[-50:]]
             keys = {name: key for name, key in keys.items() if name in names}
     tell(f"{KILLS} kills, {len(lost)} accounts lost")

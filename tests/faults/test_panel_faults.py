@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from tests.faults.server import Act
 
 # As the panel runs, which has no option of a bound of its own; short where the time runs out.
-SECONDS, FEW_SECONDS = 60, 1.5
+SECONDS = 60
+FEW_SECONDS = 1.5
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +145,7 @@ def test_a_panel_says_what_happened_and_goes_on(server: Faulty, name: str) -> No
     panel.form["a"] = "second"
     if name == "open":
         for _ in range(breaker.max_failures):
-            breaker.failed(asked(), retries.Admission(0.0))
+            breaker.failed(loop_time(), retries.Admission(0.0))
     panel.run()
     if name == "cancelled":
         wait_until(lambda: len(server.requests) == 1)
@@ -153,8 +154,8 @@ def test_a_panel_says_what_happened_and_goes_on(server: Faulty, name: str) -> No
     assert type(error) is case.error, error
     wait_until(lambda: state(panel)["state"] == case.state)
     if case.state in {"failed", "cancelled"}:
-        said = state(panel)["error"]
-        lines = [said["what"], *said["hint"].splitlines()]
+        message = state(panel)["error"]
+        lines = [message["what"], *message["hint"].splitlines()]
         assert 1 <= len(lines) <= 3
         assert case.says in "\n".join(lines)
     assert messages(panel) == ({"a": ["a is bad"]} if name == "argument" else {})
@@ -177,7 +178,7 @@ def test_a_panel_says_what_happened_and_goes_on(server: Faulty, name: str) -> No
     session.close()
 
 
-def asked() -> float:
+def loop_time() -> float:
     """Return the time of the background loop."""
 
     return background.background_loop().time()
@@ -186,9 +187,9 @@ def asked() -> float:
 def test_the_cases_are_all_the_classes() -> None:
     """Every class of error has a case, except those raised before anything is sent."""
     classes = {
-        each
-        for each in vars(errors).values()
-        if isinstance(each, type) and issubclass(each, jf.FuncsError)
+        value
+        for value in vars(errors).values()
+        if isinstance(value, type) and issubclass(value, jf.FuncsError)
     }
     assert classes - {case.error for case in CASES.values()} == {
         jf.FuncsError,

@@ -174,18 +174,18 @@ def test_who_stops_waiting_for_a_place_takes_none(
 
     async def go() -> None:
         uses = Uses()
-        held = await uses.begin(http.CONNECTIONS)
+        places = await uses.begin(http.CONNECTIONS)
         assert not await uses.begin(2)
         waiting, other = uses.tasks[-2:]
         waiting.cancel()
         await settled(waiting)
         # Its place goes to the other, which is cancelled at the same moment.
-        held[0][2].set()
+        places[0][2].set()
         other.cancel()
-        await settled(other, held[0][0])
-        for _, _, end in held:
+        await settled(other, places[0][0])
+        for _, _, end in places:
             end.set()
-        await settled(*(task for task, _, _ in held))
+        await settled(*(task for task, _, _ in places))
         again = await uses.begin(http.CONNECTIONS)
         assert len(again) == http.CONNECTIONS
         for _, _, end in again:
@@ -197,7 +197,8 @@ def test_who_stops_waiting_for_a_place_takes_none(
 
 def test_a_session_that_is_closed_during_a_run_sends_it_once(server: Faulty) -> None:
     """The run finishes, and then its connection closes."""
-    go, gone = threading.Event(), threading.Event()
+    go = threading.Event()
+    gone = threading.Event()
 
     def late(connection: Connection) -> None:
         connection.request()
@@ -399,12 +400,13 @@ def test_the_wish_of_a_failing_service_is_told(server: Faulty) -> None:
 
 def test_two_sessions_of_one_service_share_its_budget(server: Faulty) -> None:
     """They spend one budget; a session with another service has its own (FAULTS 100)."""
-    session, other = listed(server), listed(server, "another-token-of-the-tests")
+    session = listed(server)
+    other = listed(server, "another-token-of-the-tests")
     server.otherwise = reply(b"{}", "503 Busy")
     tried = []
-    for each in (session, other, session, other, session, other):
+    for funcs in (session, other, session, other, session, other):
         with pytest.raises(jf.ServerError) as caught:
-            each.f.with_options(force=True)(a="1")
+            funcs.f.with_options(force=True)(a="1")
         tried.append(caught.value.attempts)
     assert tried == [3, 3, 3, 3, 3, 1]
     server.otherwise = None
@@ -434,7 +436,8 @@ def test_a_token_is_renewed_once_whatever_comes_between(server: Faulty) -> None:
     renewing = jf.connect(server.url, token=lambda: f"token-{next(number)}")
     assert renewing.names == ["F"]
     renewing.close()
-    refused, busy = reply(b"{}", "401 Who"), reply(b"{}", "503 Busy")
+    refused = reply(b"{}", "401 Who")
+    busy = reply(b"{}", "503 Busy")
     server.tell(refused, busy, refused, refused, refused)
     with pytest.raises(jf.AuthenticationError) as caught:
         renewing.f(a="1")

@@ -93,10 +93,8 @@ def shown(shell: InteractiveShell, value: Any) -> dict[str, str]:
 def test_reprs_are_inert(function: RemoteFunction) -> None:
     """Those of Job, of a failed one and of a sweep, of Form and Run, of the function and its session (FAULTS 125)."""
     argument = {function.fields[0].name: HOSTILE}
-    job, failed = (
-        function.submit(**argument),
-        function.submit(**{function.fields[0].name: "fails"}),
-    )
+    job = function.submit(**argument)
+    failed = function.submit(**{function.fields[0].name: "fails"})
     assert len(job.result()) == 3
     with pytest.raises(jf.FunctionError):
         failed.result()
@@ -172,7 +170,8 @@ def test_other_frames_are_shown_as_before(shell: InteractiveShell) -> None:
 
 def test_another_extensions_printers_go_on_showing_other_frames() -> None:
     """Printers registered before show all frames but results, as HTML those too, and are restored (FAULTS 125)."""
-    frame, result = pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [HOSTILE]})
+    frame = pd.DataFrame({"a": [1]})
+    result = pd.DataFrame({"a": [HOSTILE]})
     result.attrs["funcs"] = {}
     shell = InteractiveShell()
     formatters = shell.display_formatter.formatters
@@ -205,9 +204,9 @@ def test_a_printer_around_ours_outlives_a_reload() -> None:
     formatter.for_type(pd.DataFrame, lambda frame: f"<i>{ours(frame)}</i>")
     for _ in range(3):
         jf.load_ipython_extension(shell)
-        found = shown(shell, result)
-        assert found["text/html"].startswith("<i>")
-        assert all(map(is_inert, found.values()))
+        outputs = shown(shell, result)
+        assert outputs["text/html"].startswith("<i>")
+        assert all(map(is_inert, outputs.values()))
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "table"])

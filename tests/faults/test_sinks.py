@@ -43,10 +43,10 @@ def echo(status: str, **where: str) -> Callable[[Connection, bytes], None]:
 
     def act(connection: Connection, body: bytes) -> None:
         token = connection.token()
-        said = json.dumps(
+        reply = json.dumps(
             {key: value.format(token=token) for key, value in where.items()}
         ).encode()
-        connection.send(head(len(said), status, f"X-Echo: {token}\r\n") + said)
+        connection.send(head(len(reply), status, f"X-Echo: {token}\r\n") + reply)
 
     return act
 
@@ -151,7 +151,8 @@ def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
     cells.append(nbformat.v4.new_code_cell("%funcs lasterror\nIn, Out, _"))
     notebook = nbformat.v4.new_notebook(cells=cells)
 
-    work, home = tmp_path / "work", tmp_path / "home"
+    work = tmp_path / "work"
+    home = tmp_path / "home"
     work.mkdir()
     home.mkdir()
     for name in (
@@ -181,8 +182,8 @@ def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
                 client.execute_cell(cell, at)
             client.set_widgets_metadata()
             arguments = [
-                " ".join(each.cmdline())
-                for each in psutil.Process().children(recursive=True)
+                " ".join(process.cmdline())
+                for process in psutil.Process().children(recursive=True)
             ]
         requests = list(server.requests)
 
@@ -216,7 +217,9 @@ def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
             )
     assert "history.sqlite" in " ".join(sinks)
     assert any("saved.pickle" in sink for sink in sinks)
-    assert {name: found for name, text in sinks.items() if (found := leaks(text))} == {}
+    assert {
+        name: leaked for name, text in sinks.items() if (leaked := leaks(text))
+    } == {}
     # Where it belongs it was, or the search proves nothing.
     assert all(
         CANARY.encode() in request.partition(b"\r\n\r\n")[0] for request in requests
@@ -276,13 +279,13 @@ def test_an_echoed_token_is_in_no_frame_and_no_crash_report(
     def act(connection: Connection) -> None:
         connection.request()
         status, template = reply
-        said = template.format(echoed).encode()
+        body = template.format(echoed).encode()
         connection.send(
-            head(len(said), status, f"X-Request-Id: {echoed}\r\nConnection: close\r\n")
-            + said
+            head(len(body), status, f"X-Request-Id: {echoed}\r\nConnection: close\r\n")
+            + body
         )
 
-    found: dict[str, list[str]] = {}
+    leaking_texts: dict[str, list[str]] = {}
     with faulty() as server:
         funcs = jf.connect(server.url, token=CANARY)
         assert funcs.names == ["F"]
@@ -315,11 +318,11 @@ def test_an_echoed_token_is_in_no_frame_and_no_crash_report(
                             text for text in texts if leaks(text) or echoed in text
                         ]
                         if leaking:
-                            found[f"{what}, {reply[0]}, {form}"] = leaking
+                            leaking_texts[f"{what}, {reply[0]}, {form}"] = leaking
                     else:
                         assert reply == ECHOING_REPLIES[6] or what == "list"
         assert len(server.requests) > 2 * len(ECHOES)
-    assert found == {}
+    assert leaking_texts == {}
 
 
 @pytest.mark.fault(130)
@@ -387,7 +390,7 @@ def test_a_token_typed_as_an_argument_is_masked_in_what_is_kept(
     funcs.presets.save("F", "mine", {"a": typed, "b": Each((CANARY, [CANARY]))})
     kept["presets"] = (tmp_path / "presets.toml").read_text()
     assert {
-        name: found for name, what in kept.items() if (found := leaks(str(what)))
+        name: leaked for name, what in kept.items() if (leaked := leaks(str(what)))
     } == {}
     assert all("before **** after" in str(what) for what in kept.values())
     assert {args["a"] for args in sent} == {typed, "x"}

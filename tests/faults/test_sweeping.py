@@ -109,7 +109,8 @@ def server(service: Service) -> Iterator[Faulty]:
 
 @pytest.fixture
 def session(server: Faulty) -> Iterator[Session]:
-    before, tasks_before = kept(), tasks()
+    before = kept()
+    tasks_before = tasks()
     session = jf.connect(server.url, token=CANARY)
     yield session
     session.close()
@@ -168,7 +169,8 @@ def test_all_wait_as_the_service_asks(
     session: Session, service: Service, status: str, wished: str | None
 ) -> None:
     """With Retry-After and without: nothing is sent meanwhile, and no run fails (FAULTS 34, 39)."""
-    together, refused = threading.Barrier(3), Counter[str]()
+    together = threading.Barrier(3)
+    refused = Counter[str]()
     times: list[float] = []
 
     def answer(argument: str, time: int) -> tuple[str, dict[str, str], Any]:
@@ -191,7 +193,8 @@ def test_all_wait_as_the_service_asks(
 
 def test_a_refusal_slows_the_sweep(session: Session, service: Service) -> None:
     """Afterwards one run is sent first, then half as many as before, plus one per ten results."""
-    together, later = threading.Barrier(8), itertools.count()
+    together = threading.Barrier(8)
+    later = itertools.count()
 
     def answer(argument: str, time: int) -> tuple[str, dict[str, str], Any]:
         if int(argument) < 8 and time == 1:
@@ -236,7 +239,8 @@ def test_a_wish_beyond_five_minutes_ends_the_sweep(
     assert rows[-1]["attempts"] == 0
     assert json.loads(json.dumps(frame.attrs)) == frame.attrs
 
-    service.answer, sent = well, service.came.copy()
+    service.answer = well
+    sent = service.came.copy()
     again = sweep(session)
     check(again, range(40))
     assert again.attrs["funcs"]["cached"]["runs"] == 10
@@ -467,15 +471,15 @@ def test_a_job_that_is_cancelled_ends_when_all_is_kept(
     assert sweep(session).attrs["funcs"]["cached"]["runs"] == 30
 
 
-def stopped(said: str) -> int:
+def stopped(text: str) -> int:
     """Return how many results had arrived when it was stopped."""
-    found = re.search(
+    match = re.search(
         r"Stopped the sweep of F after (\d+) of 40 runs. Run the same again to continue.",
-        said,
+        text,
     )
-    assert found, said
-    assert 1 <= int(found[1]) <= 25
-    return int(found[1])
+    assert match, text
+    assert 1 <= int(match[1]) <= 25
+    return int(match[1])
 
 
 PROGRAM = """

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from tests.faults.server import Act
 
 # The rows whose time runs out have less; a run is sent in a fiftieth of it.
-DEADLINE, SHORT_DEADLINE = 60.0, 1.0
+DEADLINE = 60.0
+SHORT_DEADLINE = 1.0
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -93,9 +94,9 @@ def kept() -> Kept:
         if thread.name.startswith("jupyter_funcs")
     }
     mine = [
-        each
-        for each in psutil.Process().net_connections()
-        if each.status == psutil.CONN_ESTABLISHED
+        connection
+        for connection in psutil.Process().net_connections()
+        if connection.status == psutil.CONN_ESTABLISHED
     ]
     return Kept(len(mine), names)
 
@@ -118,19 +119,20 @@ def check(
     session: Session,
     server: Faulty,
     error: type[jf.FuncsError],
-    said: str,
+    text: str,
     attempts: int,
     logged: io.StringIO,
     deadline: float = DEADLINE,
 ) -> jf.FuncsError:
     """Run into a fault and check what every row requires."""
-    before, tasks_before = kept(), tasks()
+    before = kept()
+    tasks_before = tasks()
     function = session.f.with_options(timeout=deadline)
     with pytest.raises(jf.FuncsError) as caught:
         function(a="1")
     failure = caught.value
     assert type(failure) is error, str(failure)
-    assert said in str(failure)
+    assert text in str(failure)
     assert 1 <= len(failure.lines) <= 3
     assert all(line == line.strip() for line in failure.lines)
     assert failure.attempts == attempts
@@ -179,7 +181,9 @@ def dripping(connection: Connection) -> None:
 
 
 Row = tuple[int, str, list["Act"], type[jf.FuncsError], str, int]
-CONN, TIMEOUT, PROTOCOL = jf.ServiceConnectionError, jf.DeadlineError, jf.ProtocolError
+CONN = jf.ServiceConnectionError
+TIMEOUT = jf.DeadlineError
+PROTOCOL = jf.ProtocolError
 ROWS_OF_SOCKETS: list[Row] = [
     (
         4,
@@ -248,14 +252,14 @@ def numbered(rows: list[Row]) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("acts", "error", "said", "attempts"), numbered(ROWS_OF_SOCKETS)
+    ("acts", "error", "text", "attempts"), numbered(ROWS_OF_SOCKETS)
 )
 def test_a_connection_that_breaks_is_a_named_error_and_never_short_data(
     server: Faulty,
     logged: io.StringIO,
     acts: list[Act],
     error: type[jf.FuncsError],
-    said: str,
+    text: str,
     attempts: int,
 ) -> None:
     """Each says what happened, is retried as often as is safe, and leaves nothing behind; the next run works."""
@@ -265,7 +269,7 @@ def test_a_connection_that_breaks_is_a_named_error_and_never_short_data(
         session,
         server,
         error,
-        said,
+        text,
         attempts,
         logged,
         SHORT_DEADLINE if error is TIMEOUT else DEADLINE,
@@ -440,7 +444,7 @@ PAST = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 @pytest.mark.fault(12)
 @pytest.mark.usefixtures("trusted")
 @pytest.mark.parametrize(
-    ("certificate", "said"),
+    ("certificate", "text"),
     [
         pytest.param(
             lambda: AUTHORITY.issue_cert(
@@ -458,11 +462,11 @@ PAST = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
     ids=["expired", "of another host", "of nobody known"],
 )
 def test_a_certificate_that_is_not_good_is_said(
-    certificate: Callable[[], trustme.LeafCert], said: str, logged: io.StringIO
+    certificate: Callable[[], trustme.LeafCert], text: str, logged: io.StringIO
 ) -> None:
     """With its reason, once, and without advice to turn checking off."""
     with faulty(context_of(certificate())) as server:
-        with pytest.raises(jf.ServiceConnectionError, match=said) as caught:
+        with pytest.raises(jf.ServiceConnectionError, match=text) as caught:
             _ = jf.connect(server.url, token=CANARY).names
         assert server.requests == []
     assert caught.value.attempts == 1
@@ -499,7 +503,7 @@ def test_a_handshake_that_breaks_is_tried_three_times(
 
 @pytest.mark.fault(14)
 @pytest.mark.parametrize(
-    ("answer", "error", "said", "attempts"),
+    ("answer", "error", "text", "attempts"),
     [
         (
             b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n",
@@ -514,7 +518,7 @@ def test_a_handshake_that_breaks_is_tried_three_times(
 def test_a_proxy_that_is_in_the_way_is_said_without_its_password(
     answer: bytes | None,
     error: type[jf.FuncsError],
-    said: str,
+    text: str,
     attempts: int,
     monkeypatch: pytest.MonkeyPatch,
     logged: io.StringIO,
@@ -525,7 +529,7 @@ def test_a_proxy_that_is_in_the_way_is_said_without_its_password(
         port = proxy.url.rpartition(":")[2] if answer else free_port()
         proxy.tell(*[raw(answer or b"")] * 3)
         monkeypatch.setenv("HTTPS_PROXY", f"http://someone:{password}@127.0.0.1:{port}")
-        with pytest.raises(error, match=said) as caught:
+        with pytest.raises(error, match=text) as caught:
             _ = jf.connect("https://service.example", token=CANARY).names
     assert caught.value.attempts == attempts
     assert password not in shown(caught.value) + logged.getvalue()

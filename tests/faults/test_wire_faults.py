@@ -272,8 +272,10 @@ class After:
     """Answer a request with these bytes, and with more once the reply was read."""
 
     def __init__(self, data: bytes, later: bytes = b"") -> None:
-        self.data, self.later = data, later
-        self.was_read, self.sent = threading.Event(), threading.Event()
+        self.data = data
+        self.later = later
+        self.was_read = threading.Event()
+        self.sent = threading.Event()
         self.closed = threading.Event()  # and not used again
 
     def __call__(self, connection: Connection) -> None:
@@ -462,15 +464,15 @@ ENDS: dict[str, tuple[bytes, str]] = {
 @pytest.mark.parametrize("name", ENDS)
 def test_an_end_that_may_be_missing_is_said(server: Faulty, name: str) -> None:
     """The rows that arrived are returned, with a warning if nothing shows that they are all."""
-    data, said = ENDS[name]
+    data, reason = ENDS[name]
     session = listed(server)
     server.tell(raw(data))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         frame = session.f(a="1")
     assert frame["n"].tolist() == [1, 2]
-    expected = [f"The end of the reply may be missing: {said}."] if said else []
-    assert [str(each.message) for each in caught] == expected
+    expected = [f"The end of the reply may be missing: {reason}."] if reason else []
+    assert [str(warning.message) for warning in caught] == expected
     session.close()
 
 
