@@ -97,17 +97,17 @@ def test_it_reports_every_error_with_its_file_and_line(
     assert main(["check", str(tmp_path)]) == 1
     out, err = capsys.readouterr()
     assert out.split("\n")[0] == f"Get One · Panel data · {tmp_path / 'g.py'}, line 3"
-    said = err.strip().split("\n\n")
+    errors = err.strip().split("\n\n")
     expected = [
         text.format(tmp_path / name, tmp_path / "g.py")
         for name, (_, text) in WRONG.items()
         if text
     ]
     assert [
-        text[: len(start)] for text, start in zip(said, expected, strict=False)
+        text[: len(start)] for text, start in zip(errors, expected, strict=False)
     ] == expected
-    assert said[len(expected) :] == ["9 errors; 1 function can be published."]
-    assert all(text.count("\n") <= 2 for text in said)
+    assert errors[len(expected) :] == ["9 errors; 1 function can be published."]
+    assert all(text.count("\n") <= 2 for text in errors)
 
 
 @pytest.mark.slow
@@ -132,7 +132,7 @@ def test_it_goes_on_after_a_file_that_ends_its_process_or_never_ends(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "error"),
     [
         ([], "Which functions? Name their folder: jupyter funcs check FOLDER"),
         (
@@ -151,12 +151,12 @@ def test_it_goes_on_after_a_file_that_ends_its_process_or_never_ends(
     ],
 )
 def test_what_cannot_be_checked_is_one_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], error: str
 ) -> None:
     """One to three lines on the standard error, and the exit code 1."""
     (tmp_path / "empty").mkdir()
-    assert main(["check", *(each.format(tmp_path) for each in arguments)]) == 1
+    assert main(["check", *(argument.format(tmp_path) for argument in arguments)]) == 1
     out, err = capsys.readouterr()
-    assert err.startswith(said.format(tmp_path))
+    assert err.startswith(error.format(tmp_path))
     assert 1 <= len(err.strip().splitlines()) <= 3
     assert not out

@@ -87,7 +87,7 @@ def test_describe_lists_the_parameters_and_help_is_a_command(
     assert capsys.readouterr().err == "Get Panels takes no parameters.\n"
     assert main(["describe", "get_panel_fqq"]) == 1
     assert "Did you mean 'Get Panel FQ'" in capsys.readouterr().err
-    for words, said in (
+    for words, text in (
         ([], "COMMAND"),
         (["help"], "COMMAND"),
         (["help", "call"], "NAME=VALUE"),
@@ -95,7 +95,7 @@ def test_describe_lists_the_parameters_and_help_is_a_command(
     ):
         with pytest.raises(SystemExit, match=r"^0$"):
             main(words)
-        assert said in capsys.readouterr().out
+        assert text in capsys.readouterr().out
 
 
 def test_options_of_a_call_stand_anywhere(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_user_without_grants_is_told_whom_to_ask(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "error"),
     [
         (["lst"], "Did you mean 'list'?"),
         (["list", "--profile"], "--profile needs a value: --profile PROFILE|URL"),
@@ -164,12 +164,12 @@ def test_a_user_without_grants_is_told_whom_to_ask(
     ],
 )
 def test_bad_input_is_one_error_and_status_1(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+    capsys: pytest.CaptureFixture[str], arguments: list[str], error: str
 ) -> None:
     """Bad input writes one to three lines to the standard error, nothing to the output, and exits with 1."""
     assert main(arguments) == 1
     out, err = capsys.readouterr()
-    assert said in err
+    assert error in err
     assert "SECRET" not in err
     assert 1 <= len(err.strip().splitlines()) <= 3
     assert not out
@@ -221,7 +221,7 @@ def test_a_warning_is_one_line() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "text"),
     [
         (["list"], "FUNCS_BASE_URL"),
         (["enable", "--help"], "usage"),
@@ -230,7 +230,7 @@ def test_a_warning_is_one_line() -> None:
     ],
 )
 def test_the_client_alone_has_its_commands_and_names_what_the_others_need(
-    command: list[str], said: str
+    command: list[str], text: str
 ) -> None:
     """Without the service's libraries the client's commands work, and the service's say what to install."""
     program = "import sys; sys.modules |= {'starlette': None, 'duckdb': None}\n"
@@ -239,8 +239,8 @@ def test_the_client_alone_has_its_commands_and_names_what_the_others_need(
     done = subprocess.run(
         words, capture_output=True, text=True, timeout=60, check=False
     )
-    assert said in done.stdout + done.stderr
-    assert "usage" in said or "jupyter-funcs[service]" in done.stderr
+    assert text in done.stdout + done.stderr
+    assert "usage" in text or "jupyter-funcs[service]" in done.stderr
 
 
 def test_the_demo_works_on_a_copy(tmp_path: Path) -> None:

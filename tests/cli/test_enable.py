@@ -201,7 +201,7 @@ def test_a_link_leads_where_it_did(config: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "said"),
+    ("before", "error"),
     [
         (b"{", "isn't valid JSON"),
         (b"\xff", "isn't valid JSON"),
@@ -214,7 +214,7 @@ def test_a_link_leads_where_it_did(config: Path, tmp_path: Path) -> None:
 def test_what_is_no_configuration_is_left_and_named(
     config: Path,
     before: bytes,
-    said: str,
+    error: str,
     command: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -222,7 +222,7 @@ def test_what_is_no_configuration_is_left_and_named(
     config.write_bytes(before)
     assert main([command]) == 1
     shown = capsys.readouterr().err
-    assert said in shown
+    assert error in shown
     assert str(config) in shown
     assert len(shown.splitlines()) <= 3
     assert files(config.parent) == {config.name: before}
@@ -271,7 +271,7 @@ def test_the_commands_say_what_they_did(
     environment: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each says whether it changed anything, and where."""
-    for command, said in [
+    for command, text in [
         ("disable", "not"),
         ("enable", "Enabled"),
         ("enable", "Already"),
@@ -279,5 +279,5 @@ def test_the_commands_say_what_they_did(
     ]:
         assert main([command]) == 0
         shown = capsys.readouterr().out
-        assert said in shown
+        assert text in shown
         assert str(environment / "etc" / "ipython" / "ipython_config.json") in shown

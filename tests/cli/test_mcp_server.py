@@ -107,8 +107,8 @@ def test_an_assistant_lists_and_calls_the_functions_of_its_user(
     assert [tool.name for tool in seen.tools] == [function.slug for function in funcs]
     assert token not in str(vars(seen))
 
-    said, table = (block.text for block in seen.panels.content)
-    assert said == "All rows: 2. The data are synthetic."
+    note, table = (block.text for block in seen.panels.content)
+    assert note == "All rows: 2. The data are synthetic."
     assert (
         pd.read_csv(io.StringIO(table))["PanelName"].tolist()
         == funcs.get_panels()["PanelName"].tolist()
@@ -117,11 +117,11 @@ def test_an_assistant_lists_and_calls_the_functions_of_its_user(
     read = pd.read_csv(io.StringIO(seen.quarters.content[1].text))
     assert read["Spend"].astype("float64").equals(frame["Spend"].astype("float64"))
 
-    said, table = (block.text for block in seen.days.content)
+    note, table = (block.text for block in seen.days.content)
     total = len(funcs.get_panel_daily(**DAILY, Dimensions=["Region"]))
     shown = len(pd.read_csv(io.StringIO(table)))
     assert 100 < shown < total
-    assert said.startswith(
+    assert note.startswith(
         f"The first {shown} of {total} rows. A result has at most 30,000 characters. To ask for less"
     )
     assert seen.server.version == version("jupyter-funcs")
@@ -151,19 +151,20 @@ def test_a_token_that_is_refused_is_an_error_in_our_words(
         return str(caught.value), await client.call_tool("get_panels", {})
 
     with (tmp_path / "errors").open("w+") as errlog:
-        said, result = ask(questions, service_url, "not-a-good-token", errlog)
+        error, result = ask(questions, service_url, "not-a-good-token", errlog)
         errlog.seek(0)
-        seen = said + text_of(result) + errlog.read()
+        seen = error + text_of(result) + errlog.read()
     assert result.is_error
-    assert said
-    assert said == text_of(result)
+    assert error
+    assert error == text_of(result)
     assert "not-a-good-token" not in seen
     assert "Traceback" not in seen
 
 
 def test_a_request_that_is_cancelled_cancels_its_run() -> None:
     """When an assistant cancels a request, the run's request is closed."""
-    began, ended = threading.Event(), threading.Event()
+    began = threading.Event()
+    ended = threading.Event()
 
     async def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
@@ -196,7 +197,8 @@ def test_a_tools_schema_is_the_functions_without_what_assistants_refuse(
 ) -> None:
     """Properties and required are json_schema()'s; there is no anyOf at the top, and the description has its rule."""
     for function in funcs:
-        own, tool = function.json_schema(), mcp_server.tool(function)
+        own = function.json_schema()
+        tool = mcp_server.tool(function)
         jsonschema.Draft202012Validator.check_schema(tool.input_schema)
         assert tool.input_schema == own
         assert not tool.input_schema.keys() & {"anyOf", "allOf", "oneOf"}
@@ -366,7 +368,7 @@ def test_a_token_in_a_reply_does_not_reach_an_assistant(
 
     tools, rows_read, refused = in_memory(answering(answer, token=CANARY), questions)
     assert not leaks(
-        "".join(each.model_dump_json() for each in (tools, rows_read, refused))
+        "".join(reply.model_dump_json() for reply in (tools, rows_read, refused))
     )
     assert rows_read.content[1].text.splitlines()[1].startswith("1,token=****;")
     assert refused.is_error
@@ -421,19 +423,17 @@ def test_no_text_claims_more_than_is_known(answering: Callable[..., Session]) ->
         }
         return client.instructions, hints
 
-    unknown, demo = (
-        "Whether a function changes anything is not known.",
-        "The data are synthetic.",
-    )
-    for session, reads, hints, said, unsaid in [
+    unknown = "Whether a function changes anything is not known."
+    demo = "The data are synthetic."
+    for session, reads, hints, claims, unsaid in [
         (other, False, (False, True), [unknown], [demo]),
         (other, True, (True, False), [], [unknown, demo]),
         (jf.connect(), False, (True, False), [demo], [unknown]),
     ]:
-        instructions, found = in_memory(session, questions, reads=reads)
-        assert found == {hints}
+        instructions, hints_of_tools = in_memory(session, questions, reads=reads)
+        assert hints_of_tools == {hints}
         assert "at most 30,000 characters" in instructions
-        assert all(text in instructions for text in said)
+        assert all(text in instructions for text in claims)
         assert not any(text in instructions for text in unsaid)
 
 
@@ -471,10 +471,8 @@ def test_a_note_names_parameters_that_the_tool_has(
     async def questions(client: Any) -> list[str]:
         return [(await client.call_tool(name, {})).content[0].text for name in about]
 
-    cut, notes = (
-        "A result has at most 30,000 characters.",
-        in_memory(answering(answer), questions),
-    )
+    cut = "A result has at most 30,000 characters."
+    notes = in_memory(answering(answer), questions)
     ends = [note.partition(f"{cut} ")[2] for note in notes]
     assert ends == [
         "To ask for less, use the parameters StartDate, Regions and Limit.",
@@ -539,7 +537,7 @@ def test_names_and_words_that_assistants_do_not_take_are_changed(
 
 
 @pytest.mark.parametrize(
-    ("frame", "said", "rows"),
+    ("frame", "start", "rows"),
     [
         (pd.DataFrame({"a": ["é" * 10] * 5}), "All rows: 5.", 5),
         (pd.DataFrame({"a": []}), "All rows: 0.", 0),
@@ -549,13 +547,13 @@ def test_names_and_words_that_assistants_do_not_take_are_changed(
     ],
 )
 def test_a_result_is_bounded_and_says_what_is_left_out(
-    frame: pd.DataFrame, said: str, rows: int | None
+    frame: pd.DataFrame, start: str, rows: int | None
 ) -> None:
     """Whole rows are left out, and the note counts the rows that are there."""
     note, table = mcp_server.as_texts(frame, 500)
-    assert said in note
+    assert start in note
     assert len(table) <= 500
-    if said == "The first ":
+    if start == "The first ":
         rows = int(note.split()[2])
         assert 20 < rows < 1000
     if rows is not None:

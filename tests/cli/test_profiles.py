@@ -82,19 +82,19 @@ def folder(
     folder = tmp_path_factory.mktemp("profiles")
 
     async def app(scope: Any, _receive: Any, send: Any) -> None:
-        found = scope["path"] == "/openapi.json"
+        is_document = scope["path"] == "/openapi.json"
         headers = [(b"content-type", b"application/json")]
         await send(
             {
                 "type": "http.response.start",
-                "status": 200 if found else 404,
+                "status": 200 if is_document else 404,
                 "headers": headers,
             }
         )
         await send(
             {
                 "type": "http.response.body",
-                "body": json.dumps(DOCUMENT if found else {}).encode(),
+                "body": json.dumps(DOCUMENT if is_document else {}).encode(),
             }
         )
 
@@ -145,10 +145,10 @@ def test_a_profile_of_each_kind_is_listed(name: str) -> None:
         pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
     done = run("list", "--profile", name, "--format", "csv")
     assert (done.returncode, done.stderr) == (0, "")
-    found = [line.partition(",")[0] for line in done.stdout.splitlines()]
-    assert found[0] == "name"
-    assert set(LISTED[name]) <= set(found)
-    assert len(found) - 1 == len(set(found) - {"name"})
+    names = [line.partition(",")[0] for line in done.stdout.splitlines()]
+    assert names[0] == "name"
+    assert set(LISTED[name]) <= set(names)
+    assert len(names) - 1 == len(set(names) - {"name"})
 
 
 WRONG = [
@@ -178,14 +178,14 @@ WRONG = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "said"), WRONG, ids=[name for name, _ in WRONG])
+@pytest.mark.parametrize(("name", "error"), WRONG, ids=[name for name, _ in WRONG])
 @pytest.mark.usefixtures("environment")
-def test_a_profile_that_is_wrong_says_so(name: str, said: str) -> None:
+def test_a_profile_that_is_wrong_says_so(name: str, error: str) -> None:
     """In one to three lines without a traceback, and the shell's `||` runs what follows."""
     done = run("list", "--profile", name)
     assert done.returncode == 1
     assert not done.stdout
-    assert re.search(said, done.stderr)
+    assert re.search(error, done.stderr)
     assert 1 <= len(done.stderr.splitlines()) <= 3
 
 

@@ -202,7 +202,7 @@ def harmless(session: Session) -> ast.Module:
         if isinstance(node, ast.Expr):
             assert isinstance(node.value, ast.Constant)
         if isinstance(node, ast.FunctionDef):
-            assert [ast.dump(each) for each in node.body] == [
+            assert [ast.dump(statement) for statement in node.body] == [
                 "Expr(value=Constant(value=Ellipsis))"
             ]
     # The module that runs contains nothing of the catalog.
@@ -251,8 +251,8 @@ def test_any_names_and_descriptions_give_a_stub(
         {"name": name, "description": description} for name in names if name.strip()
     ]
     functions = [
-        {"name": each["name"], "description": description, "params": params}
-        for each in params
+        {"name": param["name"], "description": description, "params": params}
+        for param in params
     ]
     content = json.dumps(functions).encode()
     transport = httpx.MockTransport(lambda _: httpx.Response(200, content=content))
