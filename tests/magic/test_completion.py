@@ -105,11 +105,13 @@ def tab(shell: InteractiveShell, text: str) -> list[Completion]:
 def after_tab(text: str, completions: list[Completion]) -> list[str]:
     """Return the text before the cursor after each completion, from where the first one begins."""
     before = text.partition("‸")[0]
-    begin = min((one.start for one in completions), default=len(before))
-    return [before[begin : one.start] + one.text for one in completions]
+    begin = min((completion.start for completion in completions), default=len(before))
+    return [
+        before[begin : completion.start] + completion.text for completion in completions
+    ]
 
 
-def asked(shell: InteractiveShell, text: str, at: int | None = None) -> Any:
+def matched(shell: InteractiveShell, text: str, at: int | None = None) -> Any:
     """Return what our matcher alone gives at the end of a text, or in another of its lines."""
     *above, line = text.split("\n")
     place = len(above) if at is None else at
@@ -121,9 +123,9 @@ def asked(shell: InteractiveShell, text: str, at: int | None = None) -> Any:
         limit=500,
     )
     return next(
-        one
-        for one in shell.Completer.custom_matchers
-        if one.matcher_identifier == jf.__name__
+        matcher
+        for matcher in shell.Completer.custom_matchers
+        if matcher.matcher_identifier == jf.__name__
     )(context)
 
 
@@ -352,17 +354,20 @@ def test_tab_offers_what_fits_and_sends_nothing(
     """Tab offers what fits at the cursor and nothing else, in order, and sends no request."""
     sent = len(Counting.requests)
     completions = tab(shell, text)
-    ours = after_tab(text, [one for one in completions if one._origin == jf.__name__])
+    ours = after_tab(
+        text,
+        [completion for completion in completions if completion._origin == jf.__name__],
+    )
     assert len(Counting.requests) == sent
     if offered:
         assert len(ours) == len(completions)
-    wanted = [one for one in offered if one != "…"]
+    wanted = [value for value in offered if value != "…"]
     if "…" in offered:
-        assert [one for one in ours if one in wanted] == wanted
+        assert [value for value in ours if value in wanted] == wanted
     else:
         assert ours == wanted
     before = text.partition("‸")[0]
-    assert all(one.end == len(before) for one in completions)
+    assert all(completion.end == len(before) for completion in completions)
 
 
 NOT_OURS = [
@@ -436,9 +441,10 @@ def test_where_nothing_fits_what_others_offer_does_not_either(
 ) -> None:
     """Python's hundreds of names would mislead there: Tab offers one empty text, which changes nothing."""
     at = len(text.partition("‸")[0])
-    assert [(one.text, one.start, one.end) for one in tab(shell, text)] == [
-        ("", at, at)
-    ]
+    assert [
+        (completion.text, completion.start, completion.end)
+        for completion in tab(shell, text)
+    ] == [("", at, at)]
 
 
 @pytest.mark.slow
@@ -450,7 +456,11 @@ def test_elsewhere_nothing_of_ours_is_offered(
     with warnings.catch_warnings():
         # Of jedi and Python about this code.
         warnings.simplefilter("ignore", SyntaxWarning)
-        assert not [one for one in tab(shell, text) if one._origin == jf.__name__]
+        assert not [
+            completion
+            for completion in tab(shell, text)
+            if completion._origin == jf.__name__
+        ]
     assert not any(capsys.readouterr())
 
 
@@ -490,7 +500,7 @@ def test_long_hostile_text_is_read_in_one_go(
 ) -> None:
     """The time is linear in the length, and the nesting is bounded."""
     assert isinstance(
-        asked(shell, begin + piece * (20_000 // len(piece)))["completions"], list
+        matched(shell, begin + piece * (20_000 // len(piece)))["completions"], list
     )
 
 
@@ -504,7 +514,7 @@ def test_a_long_body_of_a_cell_takes_linear_time(
 ) -> None:
     """A body is JSON or lines, and has no bound."""
     assert_linear(
-        lambda size: asked(
+        lambda size: matched(
             shell, f"%%funcs call get_panel_daily\n{begin}{piece * size}"
         ),
         200_000,
@@ -548,8 +558,8 @@ def test_the_numbers_of_the_runs_so_far_are_offered(shell: InteractiveShell) -> 
     """For %funcs again, the latest first."""
     for _ in range(2):
         shell.run_cell("df = %funcs call get_panels").raise_error()
-    assert [one.text for one in tab(shell, "%funcs again ")] == ["2", "1"]
-    assert [one.text for one in tab(shell, "%funcs again 1")] == ["1"]
+    assert [completion.text for completion in tab(shell, "%funcs again ")] == ["2", "1"]
+    assert [completion.text for completion in tab(shell, "%funcs again 1")] == ["1"]
 
 
 def test_the_older_way_of_asking_gives_the_same(shell: InteractiveShell) -> None:
@@ -573,7 +583,7 @@ def test_what_a_listing_function_gave_is_known_while_it_is_held(
     text = "other.get_panel_daily(PanelName='"
     assert after_tab(text, tab(shell, text)) == [f"'{name}'" for name in PANELS]
     session.refresh()
-    assert [one.text for one in tab(shell, text)] == [""]
+    assert [completion.text for completion in tab(shell, text)] == [""]
     assert len(panels) == len(PANELS)
     assert len(Counting.requests) == sent + 1
     del shell.user_ns["other"]
@@ -581,17 +591,17 @@ def test_what_a_listing_function_gave_is_known_while_it_is_held(
 
 def test_each_result_is_a_fresh_one(shell: InteractiveShell) -> None:
     """A completer that changes a result doesn't change the next one."""
-    first = asked(shell, "%funcs call get_k")
+    first = matched(shell, "%funcs call get_k")
     first["completions"].clear()
     first["suppress"] = False
-    second = asked(shell, "%funcs call get_k")
-    assert [one.text for one in second["completions"]] == ["get_kpis"]
+    second = matched(shell, "%funcs call get_k")
+    assert [completion.text for completion in second["completions"]] == ["get_kpis"]
     assert second["suppress"]
 
 
 def test_a_matcher_that_fails_is_silent(shell: InteractiveShell, capsys: Any) -> None:
     """An error inside the matcher offers nothing and shows nothing."""
-    assert asked(shell, "", at=7) == {"completions": []}
+    assert matched(shell, "", at=7) == {"completions": []}
     assert not any(capsys.readouterr())
 
 
@@ -624,7 +634,7 @@ def test_hostile_names_are_not_put_into_a_line(
         "'Both \\' and \"'",
         "'a\\\\b'",
     ]
-    assert [session[eval(one)].name for one in offered] == [
+    assert [session[eval(quoted)].name for quoted in offered] == [
         "Plain",
         "It's",
         'Say "it"',
@@ -649,9 +659,9 @@ def values_of(client: BlockingKernelClient, name: str) -> list[str]:
     """Return what Tab offers for an argument: nothing until the reply that lists its values was read."""
     code = f"%funcs call get_panel_daily PanelName='{PANEL}' {name}="
     return [
-        one
-        for one in client.complete(code, reply=True, timeout=60)["content"]["matches"]
-        if one
+        value
+        for value in client.complete(code, reply=True, timeout=60)["content"]["matches"]
+        if value
     ]
 
 
@@ -727,12 +737,12 @@ def test_a_live_kernel_completes_the_same(kernel: BlockingKernelClient) -> None:
         code = text.replace("‸", "")
         content = kernel.complete(code, at, reply=True, timeout=60)["content"]
         assert content["status"] == "ok"
-        wanted = [one for one in CASES[text] if one != "…"]
+        wanted = [value for value in CASES[text] if value != "…"]
         if not wanted:
             continue
         matches = content["matches"]
         assert content["cursor_end"] == at, text
-        assert [one for one in matches if one in wanted] == wanted, text
+        assert [value for value in matches if value in wanted] == wanted, text
         assert "…" in CASES[text] or len(matches) == len(wanted), text
     for text in UNLISTED:
         assert (

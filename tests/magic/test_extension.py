@@ -48,9 +48,9 @@ def answer(client: BlockingKernelClient, code: str, *, last: bool = False) -> An
         textwrap.dedent(code), timeout=60, output_hook=hear
     )
     assert reply["content"]["status"] == "ok", reply["content"]
-    said = "".join(printed).splitlines() or ["None"]
-    assert last or len(said) == 1, said
-    return ast.literal_eval(said[-1])
+    lines = "".join(printed).splitlines() or ["None"]
+    assert last or len(lines) == 1, lines
+    return ast.literal_eval(lines[-1])
 
 
 @pytest.mark.slow
@@ -118,20 +118,29 @@ def test_a_run_in_the_background_is_a_line_that_follows_it(
         shown.clear()
         code = f"job = %funcs {line} --background\ndisplay(job)\nframe = job.result()\ntime.sleep(0.1)\njob"
         kernel.execute_interactive(code, timeout=60, output_hook=shown.append)
-        lines = [each["content"]["data"] for each in shown if "data" in each["content"]]
-        displays = [each for each in shown if "display" in each["msg_type"]]
+        lines = [
+            message["content"]["data"]
+            for message in shown
+            if "data" in message["content"]
+        ]
+        displays = [message for message in shown if "display" in message["msg_type"]]
         assert (
-            len({each["content"]["transient"].get("display_id") for each in displays})
+            len(
+                {
+                    message["content"]["transient"].get("display_id")
+                    for message in displays
+                }
+            )
             == 1
         )
-        assert [each["msg_type"] for each in displays][:2] == [
+        assert [message["msg_type"] for message in displays][:2] == [
             "display_data",
             "update_display_data",
         ]
-        assert all("<b>Nap</b> · running · " in each["text/html"] for each in lines[:2])
+        assert all("<b>Nap</b> · running · " in data["text/html"] for data in lines[:2])
         # Once more, after the cell.
         assert "<b>Nap</b> · done · " in lines[-1]["text/html"]
-        [ended] = [each["text/plain"] for each in lines if "text/plain" in each]
+        [ended] = [data["text/plain"] for data in lines if "text/plain" in data]
         assert ": done, " in ended  # a job that has ended is shown as any object
     assert answer(
         kernel, "%funcs connect -q -o again\nprint(frame['Result'].tolist())"
@@ -204,9 +213,9 @@ TRANSPORT = httpx.ASGITransport(embedded().app)
 def offered(shell: InteractiveShell, text: str) -> list[str]:
     with provisionalcompleter():
         return [
-            one.text
-            for one in shell.Completer.completions(text, len(text))
-            if one._origin == OURS
+            completion.text
+            for completion in shell.Completer.completions(text, len(text))
+            if completion._origin == OURS
         ]
 
 

@@ -42,7 +42,7 @@ def server(
 
 
 def offered(shell: InteractiveShell, text: str = CALL) -> list[str]:
-    return [one.text for one in tab(shell, text) if one.text]
+    return [completion.text for completion in tab(shell, text) if completion.text]
 
 
 def test_the_first_tab_connects_and_the_first_use_sends_nothing_more(
@@ -63,7 +63,8 @@ def test_only_the_first_tab_waits(
     shell: InteractiveShell, server: Faulty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the service is slow, the first Tab waits a moment and all offer nothing; later they offer the names."""
-    go, waited = threading.Event(), []
+    go = threading.Event()
+    waited = []
     end_of = background.end_of
 
     class Noted:
@@ -128,11 +129,11 @@ def test_shift_tab_shows_a_listed_function(
         shell.object_inspect_mime("f")
     assert not server.requests
     assert offered(shell)
-    said = shell.object_inspect_mime("f", detail_level=1)
-    assert said["text/plain"].startswith("f(*, a: str | None = None)")
-    assert "a : str" in said["text/plain"]
+    help_shown = shell.object_inspect_mime("f", detail_level=1)
+    assert help_shown["text/plain"].startswith("f(*, a: str | None = None)")
+    assert "a : str" in help_shown["text/plain"]
     # Ipykernel removes the second one where it isn't wanted.
-    assert set(said) == {
+    assert set(help_shown) == {
         "text/plain",
         "text/html",
     }

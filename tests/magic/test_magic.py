@@ -82,7 +82,8 @@ def test_what_the_shell_adds_is_never_meant(greeting: Any) -> None:
 @pytest.fixture
 def run(shell: InteractiveShell) -> Iterator[Any]:
     """Run a cell as a user does; return its value or raise its error. The session in use is back at the end."""
-    sessions, before = extension.of(shell).state, dict(shell.user_ns)
+    sessions = extension.of(shell).state
+    before = dict(shell.user_ns)
     session = sessions.current
 
     def run_cell(cell: str) -> Any:
@@ -213,17 +214,20 @@ def test_dry_run_of_a_sweep_says_how_many_runs_and_shows_the_first(
     run("sets = [['Region'], ('Region', 'Brand')]")
     first, _, rest = cell.partition("\n")
     assert run(f"{first} --dry-run\n{rest}".rstrip("\n")) is None
-    said, *shown = capsys.readouterr().out.splitlines()
-    assert said == "4 runs would be sent, of which the first 3 are:"
+    summary, *shown = capsys.readouterr().out.splitlines()
+    assert summary == "4 runs would be sent, of which the first 3 are:"
     assert run(f"{first} --dry-run -o requests\n{rest}".rstrip("\n")) is None
     requests = run("requests")
     assert [json.loads(line) for line in shown] == requests[:3]
-    assert [(one["Args"]["Symbol"], one["Args"]["Dimensions"]) for one in requests] == [
+    assert [
+        (request["Args"]["Symbol"], request["Args"]["Dimensions"])
+        for request in requests
+    ] == [
         (symbol, names)
         for symbol in ("BKQU", "NVRA")
         for names in (["Region"], ["Region", "Brand"])
     ]
-    assert {one["Args"]["PanelName"] for one in requests} == {PANEL}
+    assert {request["Args"]["PanelName"] for request in requests} == {PANEL}
 
 
 def test_dry_run_of_a_sweep_follows_its_options(
@@ -290,8 +294,8 @@ def test_an_option_given_as_an_argument_is_named(
     with pytest.raises(jf.ArgumentError) as caught:
         run(f"%funcs {command} get_panels {option}")
     name = option.partition("=")[0]
-    said = f"{name} is an option, not a parameter of Get Panels.\nWrite {written}."
-    assert str(caught.value) == said
+    message = f"{name} is an option, not a parameter of Get Panels.\nWrite {written}."
+    assert str(caught.value) == message
     with pytest.raises(jf.ArgumentError, match="has no parameter 'check'"):
         run(f"%funcs {command} get_panels check=1")
 
@@ -334,7 +338,7 @@ def test_q_hides_no_warning_that_rows_may_be_missing(
     extension.of(shell).state._session = answering(answer)
     for line in ("call get_it Of=1", "sweep get_it Of=[2, 3]"):
         caught = warned(run, f"%funcs {line} -q")
-        assert [str(one.message) for one in caught] == [
+        assert [str(warning.message) for warning in caught] == [
             "The end of the reply may be missing: its last line has no line end."
         ]
 
@@ -348,7 +352,7 @@ def test_a_warning_in_a_cell_is_its_text_alone(
     monkeypatch.setattr(
         warnings,
         "showwarning",
-        lambda *said: shown.append(warnings.formatwarning(*said[:4])),
+        lambda *arguments: shown.append(warnings.formatwarning(*arguments[:4])),
     )
     before = warnings.formatwarning
     run(f"%funcs sweep get_panel_fq PanelName='{PANEL}' Symbol=[BKQU, ZZZZ]")
@@ -376,10 +380,12 @@ def test_a_terminal_is_told_that_it_shows_no_panel() -> None:
         "--no-banner",
         "--quick",
     ]
-    said = subprocess.run(
+    output = subprocess.run(
         program, input=typed, capture_output=True, text=True, check=True, timeout=60
     ).stdout
-    assert "A terminal can't show the panel. Use %funcs find, describe and call" in said
+    assert (
+        "A terminal can't show the panel. Use %funcs find, describe and call" in output
+    )
 
 
 def test_a_panel_opens_filled_and_its_result_is_at_hand(run: Any) -> None:
@@ -435,11 +441,11 @@ def test_a_refresh_says_what_has_changed(
     )
     extension.of(shell).state._session = session
     run("%funcs find")
-    for said in ("nothing has changed", "1 added (G), 1 removed (F)"):
+    for changes in ("nothing has changed", "1 added (G), 1 removed (F)"):
         capsys.readouterr()
         assert run("%funcs refresh") is session
         assert capsys.readouterr().out.startswith(
-            f"Listed again: {said}.\nOut[0]: Connected to "
+            f"Listed again: {changes}.\nOut[0]: Connected to "
         )
     run("%funcs refresh -o again")
     assert not capsys.readouterr().out
@@ -595,21 +601,21 @@ BAD: dict[type[jf.FuncsError], dict[str, str]] = {
 
 
 @pytest.mark.parametrize(
-    ("cell", "error", "said"),
+    ("cell", "error", "message"),
     [
-        (cell, error, said)
+        (cell, error, message)
         for error, cells in BAD.items()
-        for cell, said in cells.items()
+        for cell, message in cells.items()
     ],
 )
 @pytest.mark.usefixtures("profile")
 def test_bad_lines_say_what_to_do(
-    run: Any, capsys: Any, cell: str, error: type[jf.FuncsError], said: str
+    run: Any, capsys: Any, cell: str, error: type[jf.FuncsError], message: str
 ) -> None:
     """A bad line is an error of one to three lines without a traceback, and the session still works."""
     # This one knows its functions.
     run("%funcs refresh -o session\nmine = 'Demo Card Panel'")
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         run(cell)
     shown = "".join(capsys.readouterr())
     assert "Traceback" not in shown
@@ -832,10 +838,8 @@ def test_force_sends_to_a_service_that_is_left_alone(
     with faulty() as server:
         monkeypatch.setenv("FUNCS_BASE_URL", server.url)
         monkeypatch.setenv("FUNCS_TOKEN", "a-token-of-the-tests")
-        listing, failure = (
-            reply(LISTING, Connection="close"),
-            reply(b"", "500 Failed", Connection="close"),
-        )
+        listing = reply(LISTING, Connection="close")
+        failure = reply(b"", "500 Failed", Connection="close")
         server.script = [listing, *[failure] * 5]
         run("%funcs connect")
         for _ in range(5):
@@ -933,7 +937,7 @@ def test_a_warning_of_a_run_names_the_line_that_waits_for_it(
     ]
     for cell in cells:
         caught = warned(run, cell)
-        assert [str(one.message).partition(" (")[0] for one in caught] == [
+        assert [str(warning.message).partition(" (")[0] for warning in caught] == [
             "The reply contains NaN or Infinity, which JSON doesn't have"
         ]
         line = linecache.getline(caught[0].filename, caught[0].lineno)

@@ -106,7 +106,10 @@ def test_a_notebook_of_every_form_runs_to_its_end(kernel: KernelManager) -> None
     )
     assert not stopped
     shown = [
-        [one.get("text", one.get("data", {}).get("text/plain")) for one in cell.outputs]
+        [
+            output.get("text", output.get("data", {}).get("text/plain"))
+            for output in cell.outputs
+        ]
         for cell in cells
     ]
     assert shown[:4] == [[], ["2"], [], ["True"]]
