@@ -46,7 +46,7 @@ MOST = 4000  # parameters of one world, chosen by the hash of their text
 COLUMNS = ("harmed", "exact", "kinds", "defaults", "lows", "highs")
 
 
-class Known(NamedTuple):
+class Declared(NamedTuple):
     """One parameter, and what its package declares of it."""
 
     name: str
@@ -59,33 +59,37 @@ class Known(NamedTuple):
     high: float | None = None
 
 
-Functions: TypeAlias = "Iterator[tuple[str, list[Known]]]"
+Functions: TypeAlias = "Iterator[tuple[str, list[Declared]]]"
 
 
 def from_schema(
     name: str, schema: dict[str, Any], description: str | None = None
-) -> Known:
+) -> Declared:
     """Return what a JSON Schema, or Google's form of one, says of a parameter."""
     is_list = schema.get("type") == "array" or bool(schema.get("repeated"))
-    one = schema.get("items", schema) if is_list else schema
-    some = [each for each in one.get("anyOf", ()) if each.get("type") != "null"]
-    one = some[0] if len(some) == 1 else one
-    kind = str(one.get("type", "any")) if not some or len(some) == 1 else "any"
-    options = one.get("enum", ())
+    value_schema = schema.get("items", schema) if is_list else schema
+    some = [
+        option
+        for option in value_schema.get("anyOf", ())
+        if option.get("type") != "null"
+    ]
+    value_schema = some[0] if len(some) == 1 else value_schema
+    kind = str(value_schema.get("type", "any")) if not some or len(some) == 1 else "any"
+    options = value_schema.get("enum", ())
     if kind == "string":
         kind = {"date": "date", "int32": "integer", "int64": "integer"}.get(
-            str(one.get("format")), kind
+            str(value_schema.get("format")), kind
         )
     default = schema.get("default")
-    return Known(
+    return Declared(
         name,
         plain(schema.get("description", "") if description is None else description),
         kind,
         is_list,
         tuple(options) if all(isinstance(option, str) for option in options) else (),
         text_of(default),
-        bound(one.get("minimum")),
-        bound(one.get("maximum")),
+        bound(value_schema.get("minimum")),
+        bound(value_schema.get("maximum")),
     )
 
 
@@ -126,26 +130,26 @@ def aws() -> Functions:
         model = session.get_service_model(service)
         for operation in model.operation_names:
             shape = model.operation_model(operation).input_shape
-            found = []
+            declarations = []
             for name, member in (shape.members if shape else {}).items():
-                one = member.member if member.type_name == "list" else member
-                number = one.type_name in {"integer", "long", "float", "double"}
-                found.append(
-                    Known(
+                value_shape = member.member if member.type_name == "list" else member
+                number = value_shape.type_name in {"integer", "long", "float", "double"}
+                declarations.append(
+                    Declared(
                         name,
                         plain(member.documentation),
                         kinds.get(
-                            one.type_name,
-                            "string" if one.type_name == "string" else "any",
+                            value_shape.type_name,
+                            "string" if value_shape.type_name == "string" else "any",
                         ),
                         member.type_name == "list",
-                        tuple(getattr(one, "enum", ())),
+                        tuple(getattr(value_shape, "enum", ())),
                         None,
-                        bound(one.metadata.get("min")) if number else None,
-                        bound(one.metadata.get("max")) if number else None,
+                        bound(value_shape.metadata.get("min")) if number else None,
+                        bound(value_shape.metadata.get("max")) if number else None,
                     )
                 )
-            yield f"{service} {operation}", found
+            yield f"{service} {operation}", declarations
 
 
 def google() -> Functions:
@@ -185,27 +189,31 @@ def ansible() -> Functions:
         *around.parent.glob("ansible_collections/*/*/plugins/modules/*.py"),
     ]
     for path in sorted(paths):
-        found = re.search(
+        documentation = re.search(
             r"^DOCUMENTATION\s*=\s*r?(\"\"\"|''')(.*?)\1",
             path.read_text("utf-8"),
             re.DOTALL | re.MULTILINE,
         )
         try:
             options = (
-                yaml.load(found[2] if found else "", yaml.CSafeLoader)["options"] or {}
+                yaml.load(documentation[2] if documentation else "", yaml.CSafeLoader)[
+                    "options"
+                ]
+                or {}
             )
         except (yaml.YAMLError, TypeError, KeyError):
             continue
-        known = []
+        declarations = []
         for name, option in options.items():
             words = option.get("description", "")
             words = " ".join(map(str, words)) if isinstance(words, list) else str(words)
-            kind, is_list = option.get("type", "str"), option.get("type") == "list"
+            kind = option.get("type", "str")
+            is_list = option.get("type") == "list"
             choices = option.get("choices") or ()
             if not all(isinstance(choice, str) for choice in choices):
                 choices = ()
-            known.append(
-                Known(
+            declarations.append(
+                Declared(
                     str(name),
                     plain(re.sub(r"\b[CVO]\(([^()]*)\)", r"`\1`", words)),
                     kinds.get(
@@ -216,22 +224,23 @@ def ansible() -> Functions:
                     text_of(option.get("default")),
                 )
             )
-        yield path.stem, known
+        yield path.stem, declarations
 
 
 def of_annotations(package: str, files: str) -> Functions:
     """Yield the classes of a package whose attributes have an annotation and, below it, a text."""
     kinds = {"int": "integer", "float": "number", "bool": "boolean", "str": "string"}
     for path in sorted(Path(str(find_spec(package).origin)).parent.glob(files)):
-        for found in ast.parse(path.read_text("utf-8")).body:
-            if not isinstance(found, ast.ClassDef):
+        for statement in ast.parse(path.read_text("utf-8")).body:
+            if not isinstance(statement, ast.ClassDef):
                 continue
-            known = []
-            for line, after in itertools.pairwise(found.body):
+            declarations = []
+            for line, after in itertools.pairwise(statement.body):
                 words = ast.unparse(after)
                 if not isinstance(line, ast.AnnAssign) or words[:1] not in {"'", '"'}:
                     continue
-                kind, is_list = ast.unparse(line.annotation), False
+                kind = ast.unparse(line.annotation)
+                is_list = False
                 while inside := re.fullmatch(
                     r"(?:Not)?Required\[(.*)\]|Optional\[(.*)\]", kind
                 ):
@@ -239,10 +248,11 @@ def of_annotations(package: str, files: str) -> Functions:
                 if inside := re.fullmatch(
                     r"(?:List|Iterable|SequenceNotStr)\[(.*)\]", kind
                 ):
-                    kind, is_list = inside[1], True
+                    kind = inside[1]
+                    is_list = True
                 options = re.fullmatch(r"Literal\[((?:'[^']*'(?:, )?)+)\]", kind)
-                known.append(
-                    Known(
+                declarations.append(
+                    Declared(
                         ast.unparse(line.target),
                         plain(ast.literal_eval(words)),
                         "string" if options else kinds.get(kind, "any"),
@@ -250,7 +260,7 @@ def of_annotations(package: str, files: str) -> Functions:
                         tuple(re.findall("'([^']*)'", options[1])) if options else (),
                     )
                 )
-            yield found.name, known
+            yield statement.name, declarations
 
 
 def altair() -> Functions:
@@ -272,8 +282,12 @@ def altair() -> Functions:
         yield (
             name,
             [
-                from_schema(key, followed(each), each.get("description", ""))
-                for key, each in properties.items()
+                from_schema(
+                    key,
+                    followed(property_schema),
+                    property_schema.get("description", ""),
+                )
+                for key, property_schema in properties.items()
             ],
         )
 
@@ -315,26 +329,27 @@ def of_docstrings(*names: str) -> Functions:
             if inside
             else importlib.import_module(module)
         )
-        for name, found in inspect.getmembers(holder, callable):
-            doc = inspect.getdoc(found)
-            if name.startswith("_") or id(found) in seen or not doc:
+        for name, documented in inspect.getmembers(holder, callable):
+            doc = inspect.getdoc(documented)
+            if name.startswith("_") or id(documented) in seen or not doc:
                 continue
-            seen.add(id(found))
+            seen.add(id(documented))
             try:
                 parameters = NumpyDocString(doc)["Parameters"]
             except ValueError:
                 continue
-            known = []
+            declarations = []
             for parameter in parameters:
-                said = parameter.type.replace("‘", "'").replace("’", "'")
-                options = re.match(r"\{((?:\s*['\"][^'\"]+['\"]\s*,?)+)\}", said)
-                default = re.search(r"default(?:\s+is|:|=)?\s*['\"]?([\w.+-]+)", said)
-                kind = re.match(r"(int|float|bool|str)\b(?! or)(?:,|$)", said)
-                known.append(
-                    Known(
+                types = parameter.type.replace("‘", "'").replace("’", "'")
+                options = re.match(r"\{((?:\s*['\"][^'\"]+['\"]\s*,?)+)\}", types)
+                default = re.search(r"default(?:\s+is|:|=)?\s*['\"]?([\w.+-]+)", types)
+                word = re.match(r"(int|float|bool|str)\b(?! or)(?:,|$)", types)
+                kind = words[word[1]] if word else "any"
+                declarations.append(
+                    Declared(
                         parameter.name.split(",")[0],
                         plain(" ".join(parameter.desc)),
-                        "string" if options else words[kind[1]] if kind else "any",
+                        "string" if options else kind,
                         False,
                         tuple(re.findall(r"['\"]([^'\"]+)['\"]", options[1]))
                         if options
@@ -342,7 +357,7 @@ def of_docstrings(*names: str) -> Functions:
                         None if default is None or default[1] == "None" else default[1],
                     )
                 )
-            yield f"{wanted} {name}", known
+            yield f"{wanted} {name}", declarations
 
 
 def scipy() -> Functions:
@@ -370,27 +385,39 @@ def sklearn() -> Functions:
     for name, estimator in all_estimators():
         constraints = getattr(estimator, "_parameter_constraints", {})
         defaults = inspect.signature(estimator).parameters
-        known = []
+        declarations = []
         for parameter in NumpyDocString(inspect.getdoc(estimator) or "")["Parameters"]:
             declared = constraints.get(parameter.name)
             if not isinstance(declared, list) or len(declared) != 1:
                 continue
-            (one,) = declared
-            kind, options, low, high = "any", (), None, None
-            if type(one).__name__ == "StrOptions":
-                kind, options = "string", tuple(sorted(one.options))
-            elif type(one).__name__ == "Interval":
-                kind = "integer" if one.type.__name__ == "Integral" else "number"
-                low = bound(one.left) if one.closed in {"left", "both"} else None
-                high = bound(one.right) if one.closed in {"right", "both"} else None
-            elif one == "boolean":
+            (constraint,) = declared
+            kind = "any"
+            options = ()
+            low = None
+            high = None
+            if type(constraint).__name__ == "StrOptions":
+                kind = "string"
+                options = tuple(sorted(constraint.options))
+            elif type(constraint).__name__ == "Interval":
+                kind = "integer" if constraint.type.__name__ == "Integral" else "number"
+                low = (
+                    bound(constraint.left)
+                    if constraint.closed in {"left", "both"}
+                    else None
+                )
+                high = (
+                    bound(constraint.right)
+                    if constraint.closed in {"right", "both"}
+                    else None
+                )
+            elif constraint == "boolean":
                 kind = "boolean"
             default = (
                 defaults[parameter.name].default if parameter.name in defaults else None
             )
             text = plain(f"{parameter.type}. {' '.join(parameter.desc)}")
-            known.append(
-                Known(
+            declarations.append(
+                Declared(
                     parameter.name,
                     text,
                     kind,
@@ -401,7 +428,7 @@ def sklearn() -> Functions:
                     high,
                 )
             )
-        yield name, known
+        yield name, declarations
 
 
 WORLDS: dict[str, tuple[str, Callable[[], Any]]] = {
@@ -421,57 +448,62 @@ WORLDS: dict[str, tuple[str, Callable[[], Any]]] = {
 # What is counted
 
 
-def chosen(functions: Any) -> list[tuple[Known, Field]]:
+def chosen(functions: Any) -> list[tuple[Declared, Field]]:
     """Return the parameters of a world that differ, as many as are counted, each with the field read from its words."""
     seen: set[str] = set()
-    found = []
+    candidates = []
     for title, parameters in functions:
-        known = [one for one in parameters if one.description]
-        listed = [{"name": one.name, "description": one.description} for one in known]
+        described = [parameter for parameter in parameters if parameter.description]
+        listed = [
+            {"name": parameter.name, "description": parameter.description}
+            for parameter in described
+        ]
         # Options, defaults and rules may name the other parameters, so a function is read as a whole.
         fields = read_fields(Function.read({"name": title, "params": listed}))
-        for one, field in zip(known, fields, strict=True):
-            key = hashlib.sha256(f"{one.name}|{one.description}".encode()).hexdigest()
+        for parameter, field in zip(described, fields, strict=True):
+            key = hashlib.sha256(
+                f"{parameter.name}|{parameter.description}".encode()
+            ).hexdigest()
             if key not in seen:
                 seen.add(key)
-                found.append((key, one, field))
-    found.sort(key=lambda each: each[0])
-    return [(one, field) for _, one, field in found[:MOST]]
+                candidates.append((key, parameter, field))
+    candidates.sort(key=lambda candidate: candidate[0])
+    return [(parameter, field) for _, parameter, field in candidates[:MOST]]
 
 
-def valid_values(known: Known) -> list[tuple[Any, Any]]:
+def bounds(declared: Declared, most: float) -> list[float]:
+    ends = (declared.low, declared.high)
+    return [end for end in ends if end is not None and abs(end) < most]
+
+
+def valid_values(declared: Declared) -> list[tuple[Any, Any]]:
     """Return values that the package takes, each with what must be sent for it."""
-    if known.options:
-        ones = list(known.options[:50])
-    elif known.kind == "integer":
-        inside = [
-            at for at in (known.low, known.high) if at is not None and abs(at) < 2**53
-        ]
-        ones = [str(int(at)) for at in inside] or ["1", "12", "500"]
-    elif known.kind == "number":
-        inside = [
-            at for at in (known.low, known.high) if at is not None and abs(at) < 1e15
-        ]
-        ones = [str(at) for at in inside] or ["0.5", "1"]
-    elif known.kind == "boolean":
-        ones = ["true", "false"]
-    elif known.kind == "date":
-        ones = ["2024-05-17"]
+    if declared.options:
+        texts = list(declared.options[:50])
+    elif declared.kind == "integer":
+        texts = [str(int(end)) for end in bounds(declared, 2**53)]
+        texts = texts or ["1", "12", "500"]
+    elif declared.kind == "number":
+        texts = [str(end) for end in bounds(declared, 1e15)] or ["0.5", "1"]
+    elif declared.kind == "boolean":
+        texts = ["true", "false"]
+    elif declared.kind == "date":
+        texts = ["2024-05-17"]
     else:  # which texts are valid is not known
         return (
             [(["a", "b"], ["a", "b"])]
-            if known.is_list and known.kind == "string"
+            if declared.is_list and declared.kind == "string"
             else []
         )
-    if known.is_list:
-        pair = (ones * 2)[:2]
+    if declared.is_list:
+        pair = (texts * 2)[:2]
         return [(pair, pair)]
-    return [(one, one) for one in ones]
+    return [(text, text) for text in texts]
 
 
-def is_harmed(known: Known, field: Field) -> bool:
+def is_harmed(declared: Declared, field: Field) -> bool:
     """Return whether a valid value is refused, or is not sent as it is."""
-    for value, sent in valid_values(known):
+    for value, sent in valid_values(declared):
         try:
             if accept(field, value) != sent:
                 return True
@@ -480,13 +512,13 @@ def is_harmed(known: Known, field: Field) -> bool:
     return False
 
 
-def is_right_kind(known: Known, field: Field) -> bool | None:
+def is_right_kind(declared: Declared, field: Field) -> bool | None:
     """Return whether the kind of a field is right; ``None`` if the package does not declare one kind."""
-    if known.kind not in {"string", "integer", "number", "boolean", "date"}:
+    if declared.kind not in {"string", "integer", "number", "boolean", "date"}:
         return None
-    if known.is_list:
+    if declared.is_list:
         return field.kind is Kind.LIST
-    if known.options:
+    if declared.options:
         return field.kind in {Kind.CHOICE, Kind.YES_NO}
     wanted = {
         "integer": {Kind.INTEGER},
@@ -495,25 +527,31 @@ def is_right_kind(known: Known, field: Field) -> bool | None:
         "date": {Kind.DATE},
         "string": {Kind.TEXT, Kind.SYMBOL, Kind.PANEL},
     }
-    return field.kind in wanted[known.kind]
+    return field.kind in wanted[declared.kind]
 
 
-def count(parameters: list[tuple[Known, Field]]) -> tuple[Counter[str], Counter[str]]:
+def count(
+    parameters: list[tuple[Declared, Field]],
+) -> tuple[Counter[str], Counter[str]]:
     """Return what was right, and what was declared, by column."""
     right: Counter[str] = Counter()
     of: Counter[str] = Counter()
-    for known, field in parameters:
+    for declared, field in parameters:
         facts = {
-            "harmed": is_harmed(known, field),
-            "exact": set(field.options) == set(known.options)
-            if is_readable(known)
+            "harmed": is_harmed(declared, field),
+            "exact": set(field.options) == set(declared.options)
+            if is_readable(declared)
             else None,
-            "kinds": is_right_kind(known, field),
-            "defaults": same(field.default, known.default)
-            if names(known, known.default)
+            "kinds": is_right_kind(declared, field),
+            "defaults": same(field.default, declared.default)
+            if names(declared, declared.default)
             else None,
-            "lows": field.minimum == known.low if names(known, known.low) else None,
-            "highs": field.maximum == known.high if names(known, known.high) else None,
+            "lows": field.minimum == declared.low
+            if names(declared, declared.low)
+            else None,
+            "highs": field.maximum == declared.high
+            if names(declared, declared.high)
+            else None,
         }
         for column, fact in facts.items():
             of[column] += fact is not None
@@ -521,19 +559,19 @@ def count(parameters: list[tuple[Known, Field]]) -> tuple[Counter[str], Counter[
     return right, of
 
 
-def is_readable(known: Known) -> bool:
+def is_readable(declared: Declared) -> bool:
     """Return whether a reader of the words could know the declared options."""
-    return len(known.options) > 1 and all(
-        option in known.description for option in known.options
+    return len(declared.options) > 1 and all(
+        option in declared.description for option in declared.options
     )
 
 
-def names(known: Known, value: float | str | None) -> bool:
+def names(declared: Declared, value: float | str | None) -> bool:
     """Return whether the words hold a value that is declared."""
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return (
         value is not None
-        and re.search(rf"(?<![\w.]){re.escape(text)}(?!\w|\.\d)", known.description)
+        and re.search(rf"(?<![\w.]){re.escape(text)}(?!\w|\.\d)", declared.description)
         is not None
     )
 
@@ -545,11 +583,11 @@ def same(read: str | None, declared: str) -> bool:
         return (read or "").casefold() == declared.casefold()
 
 
-def show(parameters: list[tuple[Known, Field]], most: int) -> None:
+def show(parameters: list[tuple[Declared, Field]], most: int) -> None:
     """Print parameters that were read wrongly, a few of each column."""
     shown: Counter[str] = Counter()
-    for known, field in parameters:
-        right, of = count([(known, field)])
+    for declared, field in parameters:
+        right, of = count([(declared, field)])
         for column in COLUMNS:
             wrong = right[column] if column == "harmed" else of[column] - right[column]
             if wrong and shown[column] < most:
@@ -562,7 +600,7 @@ def show(parameters: list[tuple[Known, Field]], most: int) -> None:
                     field.maximum,
                 )
                 print(
-                    f"\n{column}: {known._replace(description='')}\n  read {read}\n  {known.description[:600]}"
+                    f"\n{column}: {declared._replace(description='')}\n  read {read}\n  {declared.description[:600]}"
                 )
 
 

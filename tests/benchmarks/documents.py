@@ -180,13 +180,13 @@ def print_reasons(listings: dict[Path, Listing]) -> None:
     reasons: Counter[str] = Counter()
     examples: dict[str, str] = {}
     for path, listing in listings.items():
-        found = list(listing.reasons)
-        if listing.error and not found:
+        refusals = list(listing.reasons)
+        if listing.error and not refusals:
             whole = max(listing.operations, 1)
-            found = [
+            refusals = [
                 (NAMES.sub("…", listing.error), f"{path.name}: {listing.error}")
             ] * whole
-        for reason, example in found:
+        for reason, example in refusals:
             reasons[reason] += 1
             examples.setdefault(reason, example)
     for reason, count in reasons.most_common():

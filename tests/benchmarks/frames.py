@@ -65,7 +65,8 @@ if TYPE_CHECKING:
     Reader = Callable[[str], Any]  # of the text of a body
     Side = Callable[[], Any]
 
-ROWS, QUICK = 200_000, 20_000
+ROWS = 200_000
+QUICK = 20_000
 MANY_ROWS = 40_000  # of an odd shape
 FEW, MANY = 5, 30  # rounds
 TABLES = ("time", "odd", "memory", "exact")
@@ -321,11 +322,12 @@ def lists(document: dict[str, list[Any]]) -> Wanted:
 
 
 def split(document: dict[str, list[Any]]) -> Wanted:
-    names, values = document["columns"], zip(*document["data"], strict=True)
-    found = list(zip(names, map(list, values), strict=True))
+    names = document["columns"]
+    values = zip(*document["data"], strict=True)
+    named_values = list(zip(names, map(list, values), strict=True))
     return Wanted(
         [str(label) for label in document.get("index", range(len(document["data"])))],
-        found,
+        named_values,
     )
 
 
@@ -334,9 +336,9 @@ def index_keyed(document: dict[str, dict[str, Any]]) -> Wanted:
 
 
 def rows_of(document: list[list[Any]]) -> Wanted:
-    found = enumerate(zip_longest(*document))
+    numbered = enumerate(zip_longest(*document))
     return Wanted.of(
-        {str(place): list(values) for place, values in found}, len(document)
+        {str(place): list(values) for place, values in numbered}, len(document)
     )
 
 
@@ -365,68 +367,68 @@ def difference(frame: pd.DataFrame, wanted: Wanted) -> str | None:
     if len(frame.columns) != len(wanted.columns):
         return f"{len(frame.columns)} columns for {len(wanted.columns)}"
     for place, (name, values) in enumerate(wanted.columns):
-        found = str(frame.columns[place])
+        title = str(frame.columns[place])
         # A name that comes again may be told apart.
         if (
             name is not None
-            and found != name
-            and not re.fullmatch(rf"{re.escape(name)}\.[0-9]+", found)
+            and title != name
+            and not re.fullmatch(rf"{re.escape(name)}\.[0-9]+", title)
         ):
-            return f"column {found!r} for {name!r}"
+            return f"column {title!r} for {name!r}"
         cells = frame.iloc[:, place].astype(object).tolist()
         for row, (cell, value) in enumerate(zip(cells, values, strict=True)):
             if not same(cell, value):
-                return f"column {found!r}, row {row:,}: {cell!r} for {value!r}"
+                return f"column {title!r}, row {row:,}: {cell!r} for {value!r}"
     return None
 
 
-def same(found: Any, value: Any) -> bool:
+def same(cell: Any, value: Any) -> bool:
     """Say whether a cell holds what JSON says: a number as integer or float, a moment as text or as what it is."""
-    if isinstance(found, np.generic):
-        found = found.item()
+    if isinstance(cell, np.generic):
+        cell = cell.item()
     if value is None:
-        return bool(pd.api.types.is_scalar(found) and pd.isna(found))
+        return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
     if isinstance(value, bool):
-        return found is value
+        return cell is value
     if isinstance(value, int | float):
         return (
-            type(found) in {int, float}
-            and found == value
-            and (found != 0 or _sign(found) == _sign(value))
+            type(cell) in {int, float}
+            and cell == value
+            and (cell != 0 or _sign(cell) == _sign(value))
         )
     if isinstance(value, str):
-        if isinstance(found, pd.Timestamp):
-            return _is_moment(found, value)
-        return isinstance(found, str) and found in {value, replace_surrogates(value)}
-    return _same_inside(found, value)
+        if isinstance(cell, pd.Timestamp):
+            return _is_moment(cell, value)
+        return isinstance(cell, str) and cell in {value, replace_surrogates(value)}
+    return _same_inside(cell, value)
 
 
-def _same_inside(found: Any, value: Any) -> bool:
-    if type(found) is not type(value) or len(found) != len(value):
+def _same_inside(cell: Any, value: Any) -> bool:
+    if type(cell) is not type(value) or len(cell) != len(value):
         return False
     if isinstance(value, dict):
-        return found.keys() == value.keys() and all(
-            same(found[key], each) for key, each in value.items()
+        return cell.keys() == value.keys() and all(
+            same(cell[key], inner) for key, inner in value.items()
         )
-    return all(map(same, found, value))
+    return all(map(same, cell, value))
 
 
 def _sign(number: float) -> float:
     return math.copysign(1, number)
 
 
-def _is_moment(found: pd.Timestamp, text: str) -> bool:
+def _is_moment(cell: pd.Timestamp, text: str) -> bool:
     try:
         moment = dt.datetime.fromisoformat(text)  # it reads no more than six decimals
     except ValueError:
         return False
     beyond = re.search(r"\.[0-9]{6}([0-9]{1,3})", text)
     nanoseconds = int(beyond[1].ljust(3, "0")) if beyond else 0
-    whole = found.to_pydatetime(warn=False)
+    whole = cell.to_pydatetime(warn=False)
     return (
         (whole.tzinfo is None) == (moment.tzinfo is None)
         and whole == moment
-        and found.nanosecond == nanoseconds
+        and cell.nanosecond == nanoseconds
     )
 
 
@@ -769,15 +771,14 @@ def values(reply: bytes) -> Any:
 
 def timed(name: str, path: str) -> dict[str, Any]:
     """Return the median milliseconds of the base and the ratios of the others, or a word on why there are none."""
-    shape, reply = SHAPES[name], Path(path).read_bytes()
+    shape = SHAPES[name]
+    reply = Path(path).read_bytes()
     wanted = shape.wanted(values(reply))
-    names, count = (
-        {str(column).partition(".")[0] for column, _ in wanted.columns},
-        len(wanted.labels),
-    )
+    names = {str(column).partition(".")[0] for column, _ in wanted.columns}
+    count = len(wanted.labels)
     wrong = mistake(reply, wanted)
     del wanted
-    found: dict[str, Any] = {"wrong": wrong} if wrong else {}
+    figures: dict[str, Any] = {"wrong": wrong} if wrong else {}
     peers: dict[str, Side] = {}
     for peer, reader in shape.peers.items():
         if peer in ARROW_OWN and (
@@ -787,7 +788,7 @@ def timed(name: str, path: str) -> dict[str, Any]:
         try:
             result = reader(body_of(reply))
         except Exception:  # noqa: BLE001 - any reason not to read it will do
-            found[peer] = "fails"
+            figures[peer] = "fails"
             continue
         kept = {
             str(column).partition(".")[0]
@@ -796,13 +797,13 @@ def timed(name: str, path: str) -> dict[str, Any]:
         if len(result) == count and (names <= kept or shape.wanted is rows_of):
             peers[peer] = functools.partial(read_body, reader, reply)
         else:
-            found[peer] = "loses"
+            figures[peer] = "loses"
         del result
     sides = {
         "base": functools.partial(read_body, shape.base, reply),
         "ours": functools.partial(jf.to_frame, reply),
     }
-    return found | medians(sides, peers)
+    return figures | medians(sides, peers)
 
 
 def read_body(
@@ -830,7 +831,7 @@ def odd(name: str, count: int) -> dict[str, Any]:
     wanted = shape.wanted(
         json.loads(json.dumps(document), parse_constant=lambda _: None)
     )
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for way, (is_ascii, wrap, unwrap) in WAYS.items():
         body = shape.dump(document, ensure_ascii=is_ascii)
         if (shape.lines and way != "raw") or (
@@ -863,14 +864,14 @@ def odd(name: str, count: int) -> dict[str, Any]:
             else {}
         )
         taken = medians(sides, peers)
-        found = (
+        figures = (
             {"MB": len(reply) / 1e6, "base": taken["base"]}
-            | found
+            | figures
             | {way: taken["ours"]}
         )
         if has_objects:
-            found[NORMALIZE] = taken["ours"] / taken[NORMALIZE]
-    return found
+            figures[NORMALIZE] = taken["ours"] / taken[NORMALIZE]
+    return figures
 
 
 def medians(sides: Mapping[str, Side], peers: Mapping[str, Side]) -> dict[str, float]:
@@ -882,16 +883,17 @@ def medians(sides: Mapping[str, Side], peers: Mapping[str, Side]) -> dict[str, f
     for number in range(rounds + 1):
         # Two sides are compared with a target; the others need less.
         for name, side in (every if number <= 3 else sides).items():
-            each = sample(side, times[name])
+            milliseconds = sample(side, times[name])
             if number:
-                taken[name].append(each)
+                taken[name].append(milliseconds)
             else:
                 # The first round warms up, and says how often a sample has to repeat what takes little.
-                times[name] = max(1, round(50 / each))
+                times[name] = max(1, round(50 / milliseconds))
     # A machine may be slow for some of the rounds, and is then slow for all sides of a round.
     ratios = {
         name: statistics.median(
-            each / base for each, base in zip(taken[name], taken["base"], strict=False)
+            milliseconds / base
+            for milliseconds, base in zip(taken[name], taken["base"], strict=False)
         )
         for name in every
     }
@@ -925,11 +927,11 @@ def peak(name: str, path: str, side: str) -> dict[str, float]:
 
 def _held(what: str) -> float:
     # Not getrusage, whose maximum includes that of the process which started this one.
-    found = re.search(
+    match = re.search(
         rf"{what}:\s+([0-9]+) kB", Path("/proc/self/status").read_text(encoding="ascii")
     )
-    assert found is not None
-    return int(found[1]) / 1024
+    assert match is not None
+    return int(match[1]) / 1024
 
 
 def exact() -> dict[str, list[str]]:
@@ -954,11 +956,11 @@ def exact() -> dict[str, list[str]]:
 
 
 def versions() -> str:
-    found = [f"Python {platform.python_version()}"]
+    parts = [f"Python {platform.python_version()}"]
     for name in ("pandas", "pyarrow", "polars"):
         module = optional(name)
-        found.append(f"{name} {module.__version__}" if module else f"no {name}")
-    return ", ".join(found)
+        parts.append(f"{name} {module.__version__}" if module else f"no {name}")
+    return ", ".join(parts)
 
 
 JOBS: dict[str, Callable[..., Any]] = {
@@ -977,7 +979,7 @@ def job() -> None:
     json.dump(JOBS[what](*arguments), sys.stdout)
 
 
-def asked(what: str, *arguments: Any, pyarrow: bool = True) -> Any:
+def in_process(what: str, *arguments: Any, pyarrow: bool = True) -> Any:
     """Do a job in a fresh process, one that cannot import pyarrow if so asked."""
     absent = "" if pyarrow else "sys.modules['pyarrow'] = None; "
     code = f"import sys; {absent}from tests.benchmarks import frames; frames.job()"
@@ -1135,8 +1137,9 @@ def print_times(files: Mapping[str, Path], *, pyarrow: bool) -> bool:
     )
     right = True
     for name, path in files.items():
-        got = asked("timed", name, str(path), pyarrow=pyarrow)
-        base, targets = got["base"], SHAPES[name].targets
+        got = in_process("timed", name, str(path), pyarrow=pyarrow)
+        base = got["base"]
+        targets = SHAPES[name].targets
         shown = [
             _shown(got.get("ours")),
             f"{targets.best if pyarrow else targets.plain:.2f}",
@@ -1158,7 +1161,7 @@ def print_odd(names: Iterable[str], *, pyarrow: bool) -> bool:
     )
     right = True
     for name in names:
-        got = asked("odd", name, MANY_ROWS, pyarrow=pyarrow)
+        got = in_process("odd", name, MANY_ROWS, pyarrow=pyarrow)
         if "wrong" in got:
             print(f"{name:44}  wrong: {_clipped(got['wrong'])}", flush=True)
             right = False
@@ -1190,9 +1193,9 @@ def print_peaks(files: Mapping[str, Path], *, pyarrow: bool) -> None:
     for name, path in files.items():
         if SHAPES[name].rows is not None:
             continue
-        base = asked("peak", name, str(path), "base", pyarrow=pyarrow)
+        base = in_process("peak", name, str(path), "base", pyarrow=pyarrow)
         try:
-            ours = asked("peak", name, str(path), "ours", pyarrow=pyarrow)
+            ours = in_process("peak", name, str(path), "ours", pyarrow=pyarrow)
         except subprocess.CalledProcessError:
             print(f"{name:18}  ours fails", flush=True)
             continue
@@ -1206,18 +1209,17 @@ def print_peaks(files: Mapping[str, Path], *, pyarrow: bool) -> None:
 
 def print_exact(*, pyarrow: bool, peers: bool) -> bool:
     """Print the table, and say whether ours holds all; what a side does not hold is listed for ours, or for each."""
-    failed = asked("exact", pyarrow=pyarrow)
+    failed = in_process("exact", pyarrow=pyarrow)
     print(f"{'exactness':18}{'held':>7}{'of':>7}")
     for side in ("read_json", "DataFrame", "to_frame"):
         wrong = failed.get(side, [])
         print(f"{side:18}{len(EDGES) - len(wrong):7}{len(EDGES):7}", flush=True)
-        for each in wrong if peers or side == "to_frame" else ():
-            print(f"    {_clipped(each)}")
+        for body in wrong if peers or side == "to_frame" else ():
+            print(f"    {_clipped(body)}")
     return not failed.get("to_frame")
 
 
-def main(arguments: Iterable[str]) -> int:
-    """Print the tables that are asked for, or all; returns the status of the process."""
+def options_of(arguments: Iterable[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description="Compare to_frame with what a person would write instead."
     )
@@ -1250,20 +1252,27 @@ def main(arguments: Iterable[str]) -> int:
         action="store_true",
         help="list the bodies that the others do not hold",
     )
-    asked_for = parser.parse_args(list(arguments))
-    tables = asked_for.tables or TABLES
-    if set(tables) - set(TABLES):
+    options = parser.parse_args(list(arguments))
+    if set(options.tables) - set(TABLES):
         parser.error(f"tables are {', '.join(TABLES)}")
-    shapes = {name: shape for name, shape in SHAPES.items() if asked_for.shape in name}
-    odd_names = [name for name in SHAPES if SHAPES[name].rows is None] + [*ODD]
-    odd_names += (
-        drawn(asked_for.draw)
-        if asked_for.draw
-        else [f"records of {kind}" for kind in CELLS]
-    )
-    odd_names = [name for name in odd_names if asked_for.shape in name] or [
-        asked_for.shape
-    ]
+    return options
+
+
+def odd_names_of(options: argparse.Namespace) -> list[str]:
+    names = [name for name in SHAPES if SHAPES[name].rows is None] + [*ODD]
+    if options.draw:
+        names += drawn(options.draw)
+    else:
+        names += [f"records of {kind}" for kind in CELLS]
+    return [name for name in names if options.shape in name] or [options.shape]
+
+
+def main(arguments: Iterable[str]) -> int:
+    """Print the tables that are asked for, or all; returns the status of the process."""
+    options = options_of(arguments)
+    tables = options.tables or TABLES
+    shapes = {name: shape for name, shape in SHAPES.items() if options.shape in name}
+    odd_names = odd_names_of(options)
     right = True
     with tempfile.TemporaryDirectory(prefix="funcs-benchmark-") as folder:
         files = {
@@ -1271,13 +1280,13 @@ def main(arguments: Iterable[str]) -> int:
         }
         if set(tables) & {"time", "memory"}:
             for name, path in files.items():
-                count = shapes[name].rows or (QUICK if asked_for.quick else ROWS)
-                asked("render", name, count, str(path))
+                count = shapes[name].rows or (QUICK if options.quick else ROWS)
+                in_process("render", name, count, str(path))
         for pyarrow in (True, False):
-            if asked_for.world == ("without" if pyarrow else "with"):
+            if options.world == ("without" if pyarrow else "with"):
                 continue
             print(
-                f"\n{asked('versions', pyarrow=pyarrow)}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n"
+                f"\n{in_process('versions', pyarrow=pyarrow)}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n"
             )
             if "time" in tables:
                 right &= print_times(files, pyarrow=pyarrow)
@@ -1289,7 +1298,7 @@ def main(arguments: Iterable[str]) -> int:
                 print_peaks(files, pyarrow=pyarrow)
                 print()
             if "exact" in tables:
-                right &= print_exact(pyarrow=pyarrow, peers=asked_for.peers)
+                right &= print_exact(pyarrow=pyarrow, peers=options.peers)
     return int(not right)
 
 

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
 CLIENTS = (1, 8, 64)
-LIST, RUN = "/api/function/ListUserFunctions", "/api/function/runFunction"
+LIST = "/api/function/ListUserFunctions"
+RUN = "/api/function/runFunction"
 DAILY = {"PanelName": "Demo Card Panel", "Symbol": "NVRA US EQUITY", "PoPGrowth": "Yes"}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "listing": (LIST, {}),
@@ -156,17 +157,17 @@ def started(command: list[str], address: str) -> Iterator[str]:
     """Start a server, and return what it says its address is."""
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        said = []
+        lines = []
         try:
             for line in process.stderr:
-                said.append(line)
-                if found := re.search(address, line):
+                lines.append(line)
+                if match := re.search(address, line):
                     break
             else:
-                raise RuntimeError("".join(said))
+                raise RuntimeError("".join(lines))
             # A full pipe would stop it.
             threading.Thread(target=process.stderr.read, daemon=True).start()
-            yield found[1]
+            yield match[1]
         finally:
             process.terminate()
 
@@ -209,7 +210,7 @@ def main(seconds: float) -> int:
     def row(name: str, clients: int, got: Measured, *ratios: float) -> None:
         nonlocal lost
         lost += got.lost
-        times = (f"{each:.2f}" for each in got.milliseconds.values())
+        times = (f"{milliseconds:.2f}" for milliseconds in got.milliseconds.values())
         cells = (
             str(clients),
             f"{got.rate:.0f}",

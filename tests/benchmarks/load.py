@@ -86,16 +86,16 @@ def measured(python: str, folder: Path, extension: str, call: str) -> list[list[
 
 def run(client: Any, code: str) -> list[float]:
     """Run code in a kernel; return the list that it prints last."""
-    said: list[str] = []
+    printed: list[str] = []
 
     def hear(message: dict[str, Any]) -> None:
         if message["msg_type"] == "stream" and message["content"]["name"] == "stdout":
-            said.append(message["content"]["text"])
+            printed.append(message["content"]["text"])
 
     reply = client.execute_interactive(code, timeout=300, output_hook=hear)["content"]
     assert reply["status"] == "ok", "\n".join(reply["traceback"])
     lines = [
-        line for line in "".join(said).splitlines() if line.lstrip().startswith("[")
+        line for line in "".join(printed).splitlines() if line.lstrip().startswith("[")
     ]
     numbers: list[float] = ast.literal_eval(lines[-1].strip()) if lines else []
     return numbers
@@ -123,16 +123,16 @@ def main(python: str = sys.executable, kernels: str = "5") -> int:
         cases["empty, raw DuckDB"] = EMPTY, RAW.format(path=str(demo.spend_file()))
         for extension, call in cases.values():  # compiles the modules
             measured(python, folder, extension, call)
-        found: dict[str, list[list[list[float]]]] = {case: [] for case in cases}
+        measurements: dict[str, list[list[list[float]]]] = {case: [] for case in cases}
         for _ in range(int(kernels)):
             for case, (extension, call) in cases.items():
-                found[case].append(measured(python, folder, extension, call))
+                measurements[case].append(measured(python, folder, extension, call))
     medians = {
         case: [
             [statistics.median(column) for column in zip(*step, strict=True)]
             for step in zip(*runs, strict=True)
         ]
-        for case, runs in found.items()
+        for case, runs in measurements.items()
     }
     print(
         f"medians of {kernels} kernels; milliseconds by the clock, of the processor; modules that came with it\n"

@@ -135,12 +135,12 @@ def interact(function: Any, values: dict[str, str]) -> w.Widget:
             else w.Text(values.get(name, ""))
         )
 
-    def run(**given: Any) -> pd.DataFrame:
-        return function(**{name: value for name, value in given.items() if value})
+    def run(**arguments: Any) -> pd.DataFrame:
+        return function(**{name: value for name, value in arguments.items() if value})
 
     controls = {
-        name: control(name, each)
-        for name, each in function.json_schema()["properties"].items()
+        name: control(name, schema)
+        for name, schema in function.json_schema()["properties"].items()
     }
     return w.interactive(run, {"manual": True, "auto_display": True}, **controls)
 
@@ -167,8 +167,9 @@ class Wire:
         if kind not in {"comm_open", "comm_msg", "comm_close"}:
             return
         data = json.loads(frame[ends[4] : ends[5]]).get("data", {})
-        state, said = data.get("state", {}), data.get("content", {})
-        self.beats += (is_beat := said.get("kind") == "hello" or "ok" in said)
+        state = data.get("state", {})
+        content = data.get("content", {})
+        self.beats += (is_beat := content.get("kind") == "hello" or "ok" in content)
         if is_beat and self.beats > self.models:
             # The page asks every ten seconds, while somebody is at the panel, whether the kernel is there.
             return
@@ -234,7 +235,7 @@ def print_page(before: str | None) -> list[str]:
             costs, bundle, left = measure(front, browser, name, before)
             for act, rounds in costs.items():
                 messages, size, models, _ = map(max, zip(*rounds, strict=True))
-                took = statistics.median(each[-1] for each in rounds)
+                took = statistics.median(figures[-1] for figures in rounds)
                 most, largest = BUDGETS[act] if name == "panel" else ("", "")
                 print(
                     f"{name + ': ' + act:26}{messages:10}{most:>8}{size:8.1f}{largest:>8}{models:8}{took:8.0f}"
@@ -328,7 +329,8 @@ STEPS: list[tuple[str, int, Any, Any]] = [
 
 def print_table(rows: int) -> list[str]:
     """Print what each click on a table costs, and return which were later than their target."""
-    frame, late = made(rows), []
+    frame = made(rows)
+    late = []
     # A column is new at its first use, as it is to a person.
     tables = [TableView(frame) for _ in range(ROUNDS)]
     print(
@@ -363,8 +365,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.panel")
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--before", help="a worktree of commit 001ddc9")
-    given = parser.parse_args()
-    over = print_page(given.before) + print_table(given.rows)
+    options = parser.parse_args()
+    over = print_page(options.before) + print_table(options.rows)
     print(f"\nover budget: {', '.join(over)}" if over else "\nall within budget")
 
 

@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 
     Rows = list[dict[str, Any]]
 
-PANEL, SYMBOL = "Demo Card Panel", "BKQU US EQUITY"
+PANEL = "Demo Card Panel"
+SYMBOL = "BKQU US EQUITY"
 
 DAILY = """
 WITH days AS (
@@ -118,11 +119,11 @@ def medians(
     """Run all sides in turn and return the median of each, in milliseconds; the first round does not count."""
     taken: list[list[float]] = [[] for _ in sides]
     for _ in range(times + 1):
-        for side, each in zip(sides, taken, strict=True):
+        for side, times_of_side in zip(sides, taken, strict=True):
             began = clock()
             side()
-            each.append((clock() - began) * 1000)
-    return [statistics.median(each[1:]) for each in taken]
+            times_of_side.append((clock() - began) * 1000)
+    return [statistics.median(times_of_side[1:]) for times_of_side in taken]
 
 
 def demo_engine() -> DuckDBEngine:
@@ -173,8 +174,11 @@ class Raw:
 def daily() -> list[Measured]:
     """Compare the daily query with growth, warm."""
     path = demo.spend_file()
-    engine, raw, tuned = demo_engine(), Raw(path), Raw(path, tuned=True)
-    plain, typed = DAILY.format(kind=""), DAILY.format(kind="::BIGINT")
+    engine = demo_engine()
+    raw = Raw(path)
+    tuned = Raw(path, tuned=True)
+    plain = DAILY.format(kind="")
+    typed = DAILY.format(kind="::BIGINT")
     assert fetched(engine) == raw(plain) == tuned(typed)
     call = engine.call()
     query = card_functions.get_panel_daily(call, PANEL, SYMBOL, PoPGrowth="Yes")
@@ -185,7 +189,8 @@ def daily() -> list[Measured]:
         lambda: raw(plain),
         lambda: tuned(typed),
     )
-    what, expert = "daily, one symbol, growth", "sums as BIGINT, metadata cached"
+    what = "daily, one symbol, growth"
+    expert = "sums as BIGINT, metadata cached"
     return [
         Measured(what, ours, "raw DuckDB SQL", theirs, 1.3),
         Measured(what, ours, f"raw, {expert}", best, 1.3),
@@ -195,10 +200,12 @@ def daily() -> list[Measured]:
 
 def fq() -> list[Measured]:
     """Compare the query by fiscal quarter with growth and rows to date, warm."""
-    engine, raw = demo_engine(), Raw(demo.spend_file(), tuned=True)
+    engine = demo_engine()
+    raw = Raw(demo.spend_file(), tuned=True)
     query = quarters(engine)
     periods = query.tables["periods"]
-    ours, theirs = engine.call().fetch(query), raw(QUARTERS, periods=periods)
+    ours = engine.call().fetch(query)
+    theirs = raw(QUARTERS, periods=periods)
     assert [list(row) for row in ours] == [list(row) for row in theirs]
     assert [row["Spend"] for row in ours] == [row["Spend"] for row in theirs]
     whole, part, peer = medians(
@@ -308,7 +315,7 @@ def frame() -> list[Measured]:
     import jupyter_funcs as jf
 
     function = jf.connect()["Get Panel Daily"].with_options(cache=False)
-    asked = {
+    args = {
         "PanelName": PANEL,
         "Symbol": "STMQ US EQUITY",
         "Dimensions": ["Age Group", "Region", "Brand"],
@@ -318,13 +325,13 @@ def frame() -> list[Measured]:
 
     def raw() -> Any:
         return (
-            con.execute(LARGE, {"panel": PANEL, "symbol": asked["Symbol"]})
+            con.execute(LARGE, {"panel": PANEL, "symbol": args["Symbol"]})
             .to_arrow_table()
             .to_pandas()
         )
 
-    assert function(**asked).shape == raw().shape
-    ours, theirs = medians(5, lambda: function(**asked), raw)
+    assert function(**args).shape == raw().shape
+    ours, theirs = medians(5, lambda: function(**args), raw)
     return [
         Measured(
             f"{len(raw()):,} rows, embedded, call to frame",
@@ -390,7 +397,8 @@ def own() -> list[Measured]:
 
 def _own(millions: int) -> Measured:
     with tempfile.TemporaryDirectory(prefix="funcs-benchmark-") as folder:
-        path, config = Path(folder) / "own.parquet", Path(folder) / "service.toml"
+        path = Path(folder) / "own.parquet"
+        config = Path(folder) / "service.toml"
         duckdb.sql(
             OWN_ROWS.format(symbols=millions * 1_000_000 // (1460 * 8), path=path)
         )
@@ -398,7 +406,8 @@ def _own(millions: int) -> Measured:
         read = settings.load(config)
         assert read.data
         reference, cards = team_data.load(read, read.data)
-        engine, panel = DuckDBEngine(reference, cards), reference.panels[0].name
+        engine = DuckDBEngine(reference, cards)
+        panel = reference.panels[0].name
         symbol = reference.companies[len(reference.companies) // 2].symbol
         raw = Raw(path, tuned=True, panel=panel, symbol=symbol)
         sql = DAILY.format(kind="::BIGINT")
@@ -530,11 +539,11 @@ def _measured_on(name: str, engine: RemoteEngine, table: str) -> list[Measured]:
             return str(value).lower()
         return f"DATE '{value}'" if isinstance(value, date) else f"'{value}'"
 
-    given = quarters(engine).tables["periods"]
+    periods_table = quarters(engine).tables["periods"]
     rows = ", ".join(
-        f"({', '.join(map(cell, row.values()))})" for row in given.to_pylist()
+        f"({', '.join(map(cell, row.values()))})" for row in periods_table.to_pylist()
     )
-    names = given.column_names
+    names = periods_table.column_names
     kinds = zip(
         names, ("String", "Bool", "Date32", "Date32", "Bool", "String"), strict=True
     )
@@ -543,7 +552,7 @@ def _measured_on(name: str, engine: RemoteEngine, table: str) -> list[Measured]:
     if is_clickhouse:
         periods = f"values('{', '.join(map(' '.join, kinds))}', {rows})"
     head = ELSEWHERE.format(table=table, panel=PANEL, symbol=SYMBOL)
-    asked = {
+    statements = {
         "daily": head + DAILY[DAILY.index("SELECT\n    a.date") :],
         "quarters": head
         + QUARTERS_ELSEWHERE.format(periods=periods)
@@ -562,7 +571,7 @@ def _measured_on(name: str, engine: RemoteEngine, table: str) -> list[Measured]:
         "quarters": lambda: engine.call().fetch(quarters(engine)),
     }
     measured = []
-    for part, sql in asked.items():
+    for part, sql in statements.items():
         assert len(ours[part]()) == len(written(sql)) > 0
         first, second = medians(20, ours[part], partial(written, sql))
         measured.append(
@@ -576,9 +585,9 @@ def listing() -> list[Measured]:
     reference = companies.reference()
     built_in = card_functions.published(reference, asset="a")
     published = [
-        dataclasses.replace(each, name=f"{each.name} {number}")
+        dataclasses.replace(function, name=f"{function.name} {number}")
         for number in range(1429)
-        for each in built_in
+        for function in built_in
     ][:10_000]
     registry = Registry(published, author="t")
     assets = [Asset(1, "a", "t", is_shared=True)]
@@ -590,11 +599,11 @@ def listing() -> list[Measured]:
 
     wire = serving(registry, demo_engine())
 
-    def asked() -> int:
+    def size_of_reply() -> int:
         return len(wire.post(LIST, json={}).content)
 
-    size = asked()
-    first, again = medians(10, encoded, asked)
+    size = size_of_reply()
+    first, again = medians(10, encoded, size_of_reply)
     return [
         Measured(
             f"listing of {len(published)} functions, made ({size / 1e6:.1f} MB)", first
@@ -649,11 +658,13 @@ def processes() -> list[Measured]:
                 list(callers.map(call, [400] * 8))
             return (used() - began) * 1000 / 3200
 
-    two, one = (
-        statistics.median(each)
-        for each in zip(*((cost(2), cost(1)) for _ in range(5)), strict=True)
+    in_two, in_one = (
+        statistics.median(costs)
+        for costs in zip(*((cost(2), cost(1)) for _ in range(5)), strict=True)
     )
-    return [Measured("a call in two processes (processor)", two, "in one", one, 1.25)]
+    return [
+        Measured("a call in two processes (processor)", in_two, "in one", in_one, 1.25)
+    ]
 
 
 PARTS: dict[str, Callable[[], list[Measured]]] = {
@@ -671,32 +682,30 @@ PARTS: dict[str, Callable[[], list[Measured]]] = {
 
 def measured(part: str) -> tuple[list[Measured], float]:
     """Run a part, and return what it found and the most memory that its process held, in MB."""
-    found = PARTS[part]()
+    measurements = PARTS[part]()
     whose = resource.RUSAGE_CHILDREN if part == "cold" else resource.RUSAGE_SELF
-    return found, resource.getrusage(whose).ru_maxrss / 1024
+    return measurements, resource.getrusage(whose).ru_maxrss / 1024
 
 
-def main(asked: list[str]) -> int:
+def main(parts: list[str]) -> int:
     """Run some parts, or all, and print the table; returns the status of the process."""
     print(f"{'':52}{'median':>10}{'peer':>10}{'ratio':>7}{'target':>8}{'peak':>9}")
     context = multiprocessing.get_context("spawn")
-    for part in asked or PARTS:
+    for part in parts or PARTS:
         if part not in PARTS:
             continue
         with ProcessPoolExecutor(1, mp_context=context) as process:
-            found, peak = process.submit(measured, part).result()
-        for each in found:
-            line = f"{each.what:52}{each.ours:7.1f} ms"
-            if each.theirs is not None:
-                target = f"{each.target:.1f}" if each.target else ""
-                line += (
-                    f"{each.theirs:7.1f} ms{each.ours / each.theirs:7.2f}{target:>8}"
-                )
+            measurements, peak = process.submit(measured, part).result()
+        for row in measurements:
+            line = f"{row.what:52}{row.ours:7.1f} ms"
+            if row.theirs is not None:
+                target = f"{row.target:.1f}" if row.target else ""
+                line += f"{row.theirs:7.1f} ms{row.ours / row.theirs:7.2f}{target:>8}"
             print(
-                f"{line:87}{peak:6.0f} MB  {each.peer and 'against ' + each.peer}",
+                f"{line:87}{peak:6.0f} MB  {row.peer and 'against ' + row.peer}",
                 flush=True,
             )
-    if asked and "http" not in asked:
+    if parts and "http" not in parts:
         return 0
     print()
     lost: int = importlib.import_module("tests.benchmarks.http").main(5)

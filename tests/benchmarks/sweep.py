@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.form import Args
 
-RUNS, SECONDS = 500, 0.05
+RUNS = 500
+SECONDS = 0.05
 IN_FLIGHT = (32, 64, 256)
 RUN = "/api/function/runFunction"
 TARGETS = {("bytes", 32): 0.80, ("sweep", 32): 0.60}
@@ -86,7 +87,8 @@ class Watch:
     """Says what was taken since it was made."""
 
     def __init__(self) -> None:
-        self._clock, self._processor = time.perf_counter(), time.process_time()
+        self._clock = time.perf_counter()
+        self._processor = time.process_time()
 
     def took(self, runs: int = RUNS) -> Took:
         return Took(
@@ -237,7 +239,8 @@ def stacking(repeats: int) -> tuple[float, float]:
     blocks: list[tuple[Args, pd.DataFrame]] = [
         ({"a": str(number)}, block.copy()) for number in range(BLOCKS)
     ]
-    ours, theirs = [], []
+    ours = []
+    theirs = []
     for _ in range(repeats):
         began = time.perf_counter()
         pd.concat([frame for _, frame in blocks], ignore_index=True)
@@ -272,23 +275,25 @@ def throughput(url: str, repeats: int) -> dict[tuple[str, int], float]:
             f"{RUNS * SECONDS / in_flight:14.3f} 1.00 {'':6}" for in_flight in IN_FLIGHT
         )
     )
-    found: dict[tuple[str, int], list[Took]] = {}
+    measurements: dict[tuple[str, int], list[Took]] = {}
     for _ in range(repeats):
         for in_flight in IN_FLIGHT:
             for name, client in clients.items():
-                found.setdefault((name, in_flight), []).append(client(in_flight))
+                measurements.setdefault((name, in_flight), []).append(client(in_flight))
     fractions = {}
     for name in clients:
         cells = ""
         for in_flight in IN_FLIGHT:
             clock, processor = map(
-                statistics.median, zip(*found[name, in_flight], strict=True)
+                statistics.median, zip(*measurements[name, in_flight], strict=True)
             )
             fractions[name, in_flight] = RUNS * SECONDS / in_flight / clock
             cells += f"{clock:14.3f} {fractions[name, in_flight]:4.2f} {processor * 1000:5.2f} "
         print(name.ljust(16) + cells)
     took = sequential(url)
-    times = took / statistics.median(each.clock for each in found["sweep", 32])
+    times = took / statistics.median(
+        figures.clock for figures in measurements["sweep", 32]
+    )
     print(
         f"{'one by one':16}{took:14.3f}      {times:.0f} times as long as a sweep of 32 at a time\n"
     )

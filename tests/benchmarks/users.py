@@ -154,8 +154,8 @@ def serving(**server: object) -> Iterator[Served]:
 def listening(log: Path, process: subprocess.Popen[bytes]) -> int:
     """Wait for a service, and return its port."""
     while process.poll() is None:
-        if found := re.search(r"Serving .* at \S+:(\d+)", log.read_text()):
-            return int(found[1])
+        if match := re.search(r"Serving .* at \S+:(\d+)", log.read_text()):
+            return int(match[1])
         time.sleep(0.1)
     raise RuntimeError(log.read_text())
 
@@ -182,11 +182,15 @@ async def rate(
 
 
 def show(
-    what: str, calls: float, seconds: list[float], one: float = 0, target: str = ""
+    what: str,
+    calls: float,
+    seconds: list[float],
+    calls_of_one: float = 0,
+    target: str = "",
 ) -> None:
     middle = statistics.median(seconds) * 1000
     last = seconds[int(len(seconds) * 0.99)] * 1000
-    ratio = f"{calls / one:6.2f}" if one else " " * 6
+    ratio = f"{calls / calls_of_one:6.2f}" if calls_of_one else " " * 6
     print(
         f"{what:32}{calls:9,.1f}/s{ratio}{middle:10,.1f} ms{last:10,.1f} ms  {target}",
         flush=True,
@@ -196,8 +200,8 @@ def show(
 def warm() -> None:
     """Compare users, each with a warm worker, with one user."""
     with serving() as service:
-        one, seconds = asyncio.run(rate(service, 1))
-        show("one user", one, seconds)
+        calls_of_one, seconds = asyncio.run(rate(service, 1))
+        show("one user", calls_of_one, seconds)
         for users, target in TARGETS.items():
             began = time.perf_counter()
             calls, seconds = asyncio.run(rate(service, users))
@@ -206,10 +210,12 @@ def warm() -> None:
                 f"{users} users",
                 calls,
                 seconds,
-                one,
+                calls_of_one,
                 f"target {target}; started in {started:.1f} s",
             )
-        show("one user, 16 connections", *asyncio.run(rate(service, 1, 16)), one)
+        show(
+            "one user, 16 connections", *asyncio.run(rate(service, 1, 16)), calls_of_one
+        )
 
 
 def cold() -> None:
