@@ -33,13 +33,13 @@ def test_nested_errors_are_read_to_a_depth(
 ) -> None:
     """Each part is looked at a few times, however deep it is."""
     steps = 0
-    said = error_bodies._said
+    read_level = error_bodies._said
 
     def counted(value: Any, by_argument: Any, level: int = 0) -> str:
         nonlocal steps
         steps += 1
         assert steps < MOST_STEPS
-        return said(value, by_argument, level)
+        return read_level(value, by_argument, level)
 
     monkeypatch.setattr(error_bodies, "_said", counted)
     body = INNERMOST

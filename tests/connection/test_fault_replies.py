@@ -65,7 +65,7 @@ class Frame:
     columns: Columns
     shape: str = "records"
     index: Sequence[Any] | None = None  # None: the rows are numbered from 0
-    rows: int | None = None  # where there is no column to tell
+    rows: int | None = None  # where no column tells it
     warns: Sequence[str] = ()  # words of each warning
 
 
@@ -1352,7 +1352,7 @@ CODINGS = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be
 
 
 def test_every_row_of_the_catalogue_has_a_case() -> None:
-    """Each from 48 to 69, and those of emptiness and media types; the tables share no name."""
+    """Rows 48 to 69, and the rows of emptiness and media types; the tables share no name."""
     read_by_both = DOCUMENTS.keys() | ENVELOPES.keys()
     sent_only = SENT.keys() | TOO_LARGE.keys()
     assert len(read_by_both | STRICT.keys()) == len(DOCUMENTS) + len(ENVELOPES) + len(
@@ -1462,7 +1462,7 @@ def check_error(
 
 
 def check_token(error: jf.FuncsError) -> None:
-    """Check that the token isn't in the error, in what caused it or in what is kept of it."""
+    """Check that the token isn't in the error, in its cause or in its stored traceback."""
     cause: BaseException | None = error
     while cause is not None:
         holds_no_token(str(cause), repr(cause), repr(cause.args))
@@ -1555,7 +1555,7 @@ def sockets() -> set[str]:
         return set()
     links = set()
     for descriptor in Path("/proc/self/fd").iterdir():
-        with contextlib.suppress(OSError):  # the one that lists them
+        with contextlib.suppress(OSError):  # the request that lists them
             links.add(str(descriptor.readlink()))
     return {link for link in links if link.startswith("socket:")}
 
@@ -1564,14 +1564,15 @@ def sockets() -> set[str]:
 def running() -> Iterator[tuple[Service, Session]]:
     """A service and a session, which leave no thread, socket or task behind."""
     before_tasks = background.run(tasks())  # others may have left a connection open
-    before_threads, before_sockets = threads(), sockets()
+    before_threads = threads()
+    before_sockets = sockets()
     with Service() as service:
         thread = threading.Thread(target=service.serve_forever, args=[0.01])
         thread.start()
         session = jf.connect(service.url, token=CANARY)
         assert session.names == ["F"]
         yield service, session
-        # A task ends after whoever waits for it continues.
+        # A task ends after its waiter continues.
         wait_until(lambda: background.run(tasks()) <= before_tasks)
         session.close()
         service.shutdown()
@@ -1767,8 +1768,8 @@ def test_59_and_64_no_more_is_taken_than_the_limit_and_one_piece(
     taken = []
     pieces_of = replies.pieces
 
-    async def counted(*given: Any) -> AsyncIterator[bytes]:
-        async for piece in pieces_of(*given):
+    async def counted(*arguments: Any) -> AsyncIterator[bytes]:
+        async for piece in pieces_of(*arguments):
             taken.append(len(piece))
             yield piece
 

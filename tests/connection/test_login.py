@@ -87,7 +87,7 @@ def shown(error: BaseException) -> str:
 def test_a_login_gives_a_session_its_token(
     service: Service, profile: Callable[[str], None]
 ) -> None:
-    """The functions are those of the logged-in user; the status says who that is and for how long."""
+    """The logged-in user's functions are listed; the status says who that is and for how long."""
     profile('login = "guest"')
     session = jf.connect("work")
     assert "not logged in" in session.status().trouble
@@ -149,19 +149,19 @@ def test_a_login_that_is_answered_otherwise_is_an_error_without_what_was_sent(
 ) -> None:
     """Whatever a service answers, no error contains the password or token, and no redirect is followed."""
     profile('login = "guest"')
-    asked = []
+    requests = []
 
     def answer(request: httpx.Request) -> httpx.Response:
-        asked.append(request)
+        requests.append(request)
         return reply
 
     session = jf.connect("work", transport=httpx.MockTransport(answer))
     with pytest.raises(error) as caught:
         session.login("guest", Hidden(PASSWORD))
     assert "c4n4ry" not in shown(caught.value)
-    assert [request.url.path for request in asked] == ["/api/account/login"]
-    assert json.loads(asked[0].content) == {"email": "guest", "password": PASSWORD}
-    assert not {"authorization", "x-api-key"} & set(asked[0].headers)
+    assert [request.url.path for request in requests] == ["/api/account/login"]
+    assert json.loads(requests[0].content) == {"email": "guest", "password": PASSWORD}
+    assert not {"authorization", "x-api-key"} & set(requests[0].headers)
 
 
 @pytest.mark.slow
@@ -197,7 +197,7 @@ def test_nobody_to_ask_is_said(profile: Callable[[str], None]) -> None:
 def test_the_password_is_asked_for_once_and_not_shown(
     profile: Callable[[str], None],
 ) -> None:
-    """In a terminal, where what is typed is not echoed."""
+    """In a terminal, which doesn't echo the password."""
     profile('login = "guest"')
     with pexpect.spawn(
         sys.executable,
@@ -252,7 +252,7 @@ def test_the_shell_logs_in_for_every_notebook(
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "error"),
     [
         ("Locked", "it is locked"),
         ("Hanging", "no answer within 0.2 s"),
@@ -265,7 +265,7 @@ def test_a_keyring_that_cannot_be_used_leaves_the_token_in_memory(
     profile: Callable[[str], None],
     keyrings: Any,
     kind: str,
-    said: str,
+    error: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -282,7 +282,7 @@ def test_a_keyring_that_cannot_be_used_leaves_the_token_in_memory(
     keyring.set_keyring(made())
     profile('login = "guest"\nkeep = "keyring"')
     session = jf.connect("work")
-    with pytest.raises(jf.ConfigError, match=re.escape(said)) as caught:
+    with pytest.raises(jf.ConfigError, match=re.escape(error)) as caught:
         session.login("guest", Hidden(PASSWORD))
     assert keyrings.Hanging.answered == []
     assert "c4n4ry" not in shown(caught.value)
@@ -372,9 +372,9 @@ def test_a_token_that_ends_within_minutes_is_said_to_once(
     session = jf.connect(service.url, token=service.auth.issue("guest", 0.05))
     with pytest.warns(
         UserWarning, match=r"The token for 127.0.0.1:\d+ ends in [23] minutes"
-    ) as said:
+    ) as warned:
         session.status()
-    assert [one.filename for one in said] == [__file__]
+    assert [warning.filename for warning in warned] == [__file__]
     recwarn.clear()
     session.refresh().get_panels()
     assert (
@@ -385,7 +385,7 @@ def test_a_token_that_ends_within_minutes_is_said_to_once(
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "words"),
     [
         (200_000, "ends in 2 days"),
         (4000, "ends in 1 hour"),
@@ -395,8 +395,8 @@ def test_a_token_that_ends_within_minutes_is_said_to_once(
         (float("inf"), "doesn't say when it ends"),
     ],
 )
-def test_the_time_that_is_left_is_said_in_words(seconds: float, said: str) -> None:
-    assert ends_in(time.time() + seconds) == said
+def test_the_time_that_is_left_is_said_in_words(seconds: float, words: str) -> None:
+    assert ends_in(time.time() + seconds) == words
 
 
 def test_the_status_is_inert_and_says_what_is_wrong() -> None:
@@ -430,10 +430,12 @@ LINES: dict[str, list[str]] = {
 }
 
 
-@pytest.mark.parametrize(("line", "found"), LINES.items(), ids=map(row_id, LINES))
-def test_a_token_on_a_line_is_found(line: str, found: list[str]) -> None:
+@pytest.mark.parametrize(("line", "secrets"), LINES.items(), ids=map(row_id, LINES))
+def test_a_token_on_a_line_is_found(line: str, secrets: list[str]) -> None:
     """Whatever comes before it; a function's own argument of that name doesn't count."""
-    assert [secret for secret in typed_secrets(line, None) if secret != "ada"] == found
+    assert [
+        secret for secret in typed_secrets(line, None) if secret != "ada"
+    ] == secrets
 
 
 @pytest.fixture

@@ -56,7 +56,8 @@ async def items(request: Request) -> JSONResponse:
 def logged() -> Iterator[io.StringIO]:
     """What is logged at DEBUG, by whoever."""
     text = io.StringIO()
-    handler, root = logging.StreamHandler(text), logging.getLogger()
+    handler = logging.StreamHandler(text)
+    root = logging.getLogger()
     level = root.level
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)

@@ -281,7 +281,7 @@ def test_the_demo_in_place_of_a_file_that_is_not_there_is_warned_of(
             f"FUNCS_CONFIG names '{str(name)[:150]}"
         )
         assert session.synthetic
-        assert [one.filename for one in caught] == [__file__]
+        assert [warning.filename for warning in caught] == [__file__]
         assert wrong in session.status().trouble
     monkeypatch.setenv("FUNCS_CONFIG", str(path))
     for variable, value in ENV.items():
@@ -324,7 +324,7 @@ def test_the_environment_wins_over_a_profile_and_an_argument_over_both(
 
 
 def test_an_api_key_goes_in_its_own_header(profiles: dict[str, str]) -> None:
-    """From the call, the environment or a profile; never beside a token (SERVICE.md 2)."""
+    """From the call, the environment or a profile; never together with a token (SERVICE.md 2)."""
     for connection in (
         resolve(HOST, api_key=CANARY, environment={}),
         resolve(environment={"FUNCS_BASE_URL": HOST, "FUNCS_API_KEY": CANARY}),
@@ -681,12 +681,12 @@ def test_a_profile_may_be_the_default(
     assert token_of(resolve(environment={**env, **ENV})) == CANARY
     with pytest.raises(ConfigError, match="no address to send it to"):
         resolve(environment={**env, "FUNCS_TOKEN": CANARY})
-    for text, said in {
+    for text, message in {
         'default = "wrok"': "no profile 'wrok'",
         "default = 3": "not the name of a profile",
     }.items():
         path.write_text(text)
-        with pytest.raises(ConfigError, match=said):
+        with pytest.raises(ConfigError, match=message):
             resolve(environment=env)
 
 
@@ -696,7 +696,8 @@ def test_a_variable_is_read_for_each_request(
     """A new token is used at once, one for another service isn't; if unset, the last one stays in use."""
     env = {**os.environ, **profiles, **ENV, "WORK_TOKEN": "first"}
     monkeypatch.setattr(os, "environ", env)
-    work, own = resolve("work"), resolve()
+    work = resolve("work")
+    own = resolve()
     env |= {"WORK_TOKEN": "second", "FUNCS_TOKEN": "newer"}
     assert [token_of(work), token_of(own)] == ["second", "newer"]
     env |= {"FUNCS_BASE_URL": "https://other.example.org", "FUNCS_TOKEN": "of-another"}
@@ -737,14 +738,14 @@ def test_a_file_that_others_can_read_is_said_to_be(
     with pytest.warns(
         UserWarning,
         match="Other users of this machine can read the token_file of profile 'work'(.|\n)*chmod 600",
-    ) as said:
+    ) as warned:
         connection = with_source(tmp_path, f'token_file = "{path}"')
     assert token_of(connection) == CANARY
-    assert CANARY not in str(said[0].message)
+    assert CANARY not in str(warned[0].message)
     monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "c.toml"))
-    with pytest.warns(UserWarning, match="chmod 600") as said:
+    with pytest.warns(UserWarning, match="chmod 600") as warned:
         connect("work")
-    assert [one.filename for one in said] == [__file__]
+    assert [warning.filename for warning in warned] == [__file__]
 
 
 @pytest.mark.parametrize(
@@ -758,12 +759,12 @@ def test_a_file_that_holds_no_token_is_named(tmp_path: Path, kind: str) -> None:
     elif kind == "pipe":
         os.mkfifo(path)
     elif kind != "absent":
-        held = {
+        contents = {
             "bytes": b"\xff\xfe" + CANARY.encode(),
             "long": CANARY.encode() * 9000,
             "empty": b"\n",
         }
-        path.write_bytes(held.get(kind, f"{CANARY}\n{CANARY}".encode()))
+        path.write_bytes(contents.get(kind, f"{CANARY}\n{CANARY}".encode()))
         path.chmod(0o600)
     if kind == "long":
         assert (
@@ -818,7 +819,7 @@ def test_a_command_is_asked_once_until_its_token_is_refused_or_about_to_end(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "error"),
     [
         (
             "import sys; print('TOKEN'); print('TOKEN', file=sys.stderr); sys.exit(3)",
@@ -842,18 +843,18 @@ def test_a_command_is_asked_once_until_its_token_is_refused_or_about_to_end(
 def test_a_command_that_gives_no_token_is_named_and_not_quoted(
     tmp_path: Path,
     code: str,
-    said: str,
+    error: str,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Neither its output nor its errors are shown; one that hangs is killed with its children."""
-    if "0.5" in said:
+    if "0.5" in error:
         monkeypatch.setattr(tokens, "COMMAND_SECONDS", 0.5)
     connection = with_source(tmp_path, program(tmp_path, code.replace("TOKEN", CANARY)))
     assert connection is not None
     with pytest.raises(FuncsError, match="oken_command of profile 'work'") as caught:
         connection.token()
-    assert said in caught.value.what
+    assert error in caught.value.what
     assert CANARY not in "".join(traceback.format_exception(caught.value)) + "".join(
         capfd.readouterr()
     )
@@ -880,12 +881,12 @@ def test_a_command_that_hangs_is_ended_with_what_it_started(
 
 def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
     """So is one with a NUL, and one written as a string, which no shell interprets."""
-    for command, said in {
+    for command, error in {
         "/no/such": "No such file",
         "a\\u0000b": "characters",
     }.items():
         connection = with_source(tmp_path, f'token_command = "{command}"')
-        with pytest.raises(FuncsError, match=said):
+        with pytest.raises(FuncsError, match=error):
             token_of(connection)
     assert token_of(with_source(tmp_path, 'token_command = "echo $HOME"')) == "$HOME"
 

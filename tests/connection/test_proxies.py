@@ -1,4 +1,4 @@
-"""Which proxy a request goes through, and what is said if that doesn't work. FAULTS 162."""
+"""Which proxy a request goes through, and the error if that doesn't work. FAULTS 162."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_no_proxy_is_read_as_it_is_meant(
 
 
 @pytest.mark.parametrize(
-    ("variables", "said"),
+    ("variables", "named"),
     [
         ({"HTTPS_PROXY": "http://a.example:1"}, "http://a.example:1 of HTTPS_PROXY"),
         ({"https_proxy": "a.example:1"}, "http://a.example:1 of https_proxy"),
@@ -98,17 +98,17 @@ def test_no_proxy_is_read_as_it_is_meant(
     ids=str,
 )
 def test_a_proxy_is_named_by_its_variable_without_its_password(
-    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], said: str
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], named: str
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     proxy = environment_proxy(httpx.URL("https://service.example"))
-    assert str(proxy or "") == f"the proxy {said}" * bool(said)
+    assert str(proxy or "") == f"the proxy {named}" * bool(named)
 
 
 @pytest.fixture
 def dead() -> Iterator[str]:
-    """The address of a proxy where nobody listens."""
+    """The address of a proxy that isn't running."""
     with socket.socket() as bound:  # and no other process can either
         bound.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{bound.getsockname()[1]}"

@@ -39,7 +39,7 @@ GZIP = {"content-encoding": "gzip"}
 packed = functools.partial(gzip.compress, mtime=0)
 MIB = 2**20
 LIMIT = 64 * MIB
-# What may be needed at once to hold a body of that many bytes: an eighth more, and the steps of it.
+# The memory that a body of that many bytes may need at once: an eighth more, and its growth steps.
 NEEDED = LIMIT * 9 // 8 + 4 * MIB
 
 
@@ -168,10 +168,10 @@ def post(session: Session, max_bytes: int = 2**30) -> Reply:
 
 
 def refused(
-    session: Session, error: type[jf.FuncsError], said: str, max_bytes: int = 2**30
+    session: Session, error: type[jf.FuncsError], message: str, max_bytes: int = 2**30
 ) -> str:
     """Run; return the text of the error, which has that class, is short and doesn't contain the token."""
-    with pytest.raises(error, match=said) as caught:
+    with pytest.raises(error, match=message) as caught:
         run(session, max_bytes)
     assert 1 <= len(caught.value.lines) <= 3
     for part in CANARY.split("."):
@@ -380,7 +380,7 @@ def test_no_piece_after_the_limit_is_asked_for(
 
 @pytest.mark.slow
 def test_a_bomb_of_an_application_in_process_stops_at_the_limit() -> None:
-    """An ASGI application replies in one piece; no more of it is decompressed than the limit."""
+    """An ASGI application replies in one piece; it is decompressed only up to the limit."""
     data = bomb()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -530,7 +530,8 @@ def test_gzip_with_a_wrong_bit_is_never_wrong_data(
             )
 
 
-FIRST, SECOND = packed(b'[{"a": 1},'), packed(b' {"a": 2}]')
+FIRST = packed(b'[{"a": 1},')
+SECOND = packed(b' {"a": 2}]')
 
 
 MEMBERS = {
@@ -556,15 +557,15 @@ MEMBERS = {
 @pytest.mark.parametrize(
     "length", [2**20, 1, 7], ids=["one piece", "single bytes", "7 bytes"]
 )
-@pytest.mark.parametrize(("data", "said"), MEMBERS.values(), ids=MEMBERS)
+@pytest.mark.parametrize(("data", "message"), MEMBERS.values(), ids=MEMBERS)
 def test_gzip_is_read_to_its_end(
-    scripted: tuple[Scripted, Session], data: bytes, said: str, length: int
+    scripted: tuple[Scripted, Session], data: bytes, message: str, length: int
 ) -> None:
     """Consecutive gzip members are one body; anything else after it is refused, with its offset."""
     server, session = scripted
     server.reply = list(http(*split(data, length), headers=GZIP, chunked=True))
-    if said:
-        refused(session, jf.ProtocolError, said)
+    if message:
+        refused(session, jf.ProtocolError, message)
     else:
         assert run(session)["a"].tolist() == [1, 2]
 
@@ -635,7 +636,8 @@ def test_a_transport_of_the_users_own_is_held_to_the_same(
     kind: Callable[[Callable[[], httpx.Response]], Any], way: str
 ) -> None:
     """A user's replies (bytes, streams, or already read) are decompressed once and limited."""
-    headers, data = dict(GZIP), FIRST + SECOND
+    headers = dict(GZIP)
+    data = FIRST + SECOND
 
     def answer() -> httpx.Response:
         if way == "stream":
@@ -668,7 +670,8 @@ def test_a_transport_of_the_users_own_is_held_to_the_same(
     assert run(session)["a"].tolist() == [1]
     headers["content-encoding"] = "gzip, br"
     refused(session, jf.ProtocolError, "encoding is 'gzip, br'")
-    headers, data = {}, b'[{"a": 2}]'
+    headers = {}
+    data = b'[{"a": 2}]'
     assert run(session)["a"].tolist() == [2]
 
 

@@ -262,18 +262,18 @@ def test_retry_after_is_read_as_it_is_meant_in_any_time_zone(
 @pytest.mark.fault(163)
 def test_a_fraction_of_a_second_is_waited(answering: Callable[..., Session]) -> None:
     """The next request is not sent earlier."""
-    asked: list[float] = []
+    moments: list[float] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
             return httpx.Response(200, json=[{"name": "F", "params": []}])
-        asked.append(time.monotonic())
-        if len(asked) == 1:
+        moments.append(time.monotonic())
+        if len(moments) == 1:
             return httpx.Response(429, headers={"retry-after": "0.3"})
         return httpx.Response(200, json={"error": None, "body": '[{"n": 1}]'})
 
     assert len(answering(answer)["F"]()) == 1
-    assert asked[1] - asked[0] >= 0.29
+    assert moments[1] - moments[0] >= 0.29
 
 
 @given(st.text(max_size=40))
@@ -344,7 +344,8 @@ class Origin(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
-        self.breaker, self.budget = Breaker(), Budget()
+        self.breaker = Breaker()
+        self.budget = Budget()
         self.under_way: list[Admission] = []
         # The failures since the last answer, as far as they count.
         self.row: list[float] = []

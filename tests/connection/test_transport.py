@@ -33,13 +33,12 @@ class Answers:
         self.seen: list[dict[str, Any]] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        body, more = b"", True
+        body = b""
+        more = True
         while more:
             message = await receive()
-            body, more = (
-                body + message.get("body", b""),
-                message.get("more_body", False),
-            )
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
         listing = scope["path"].endswith("ListUserFunctions")
         if not listing:
             self.seen.append(
@@ -72,13 +71,9 @@ def answers() -> Iterator[tuple[Answers, Session]]:
 
 def told(app: Answers, status: int, body: object = b"", **headers: str) -> None:
     app.status = status
-    app.body = (
-        body
-        if isinstance(body, bytes)
-        else body.encode()
-        if isinstance(body, str)
-        else json.dumps(body).encode()
-    )
+    if isinstance(body, str):
+        body = body.encode()
+    app.body = body if isinstance(body, bytes) else json.dumps(body).encode()
     app.headers = {key.replace("_", "-"): value for key, value in headers.items()}
     app.seen.clear()
 
@@ -93,7 +88,7 @@ def row(number: int, *values: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "headers", "error", "said", "sent"),
+    ("status", "body", "headers", "error", "message", "sent"),
     [
         row(
             23,
@@ -215,17 +210,17 @@ def test_each_status_is_an_error_that_says_what_to_do(
     body: object,
     headers: dict[str, str],
     error: type[Exception],
-    said: str,
+    message: str,
     sent: int,
 ) -> None:
     """
-    Each status gives its own class in one to three lines, and the next healthy run works.
+    Each status raises its own class in one to three lines, and the next healthy run works.
 
-    It is sent again where the status shows that the run did not begin, or may not have; never else.
+    It is sent again only where the status shows that the run did not begin, or may not have.
     """
     app, session = answers
     told(app, status, body, **headers)
-    with pytest.raises(error, match=f"(?s){said}" if said else None) as caught:
+    with pytest.raises(error, match=f"(?s){message}" if message else None) as caught:
         session.f(a="1")
     assert isinstance(caught.value, jf.FuncsError)
     assert 1 <= len(caught.value.lines) <= 3
@@ -301,7 +296,7 @@ def test_what_is_sent_is_what_the_service_takes(
 
 
 def test_an_api_key_is_sent_in_its_own_header(answers: tuple[Answers, Session]) -> None:
-    """An API key goes as X-Api-Key, and no bearer token beside it."""
+    """An API key is sent as X-Api-Key, without a bearer token."""
     app, session = answers
     told(app, 200, [])
     url = session.remote.transport.connection.base_url
@@ -349,20 +344,18 @@ def test_a_service_that_fails_is_left_alone_for_all_who_go_there() -> None:
     """After five failed runs nothing is sent, also not by another session, unless forced (FAULTS 100)."""
     app = Answers()
     with serving(app) as url:
-        session, other = (
-            jf.connect(url, token=CANARY),
-            jf.connect(url, token="another-token"),
-        )
+        session = jf.connect(url, token=CANARY)
+        other = jf.connect(url, token="another-token")
         told(app, 500, "boom")
         assert session.names == other.names == ["F"]
         for _ in range(5):
             with pytest.raises(jf.ServerError):
                 session.f()
-        for each in (session, other):
+        for funcs in (session, other):
             with pytest.raises(
                 jf.CircuitOpenError, match=r"requests are paused.\nTry again in \d+ s"
             ) as caught:
-                each.f()
+                funcs.f()
             assert len(caught.value.lines) == 2
         assert len(app.seen) == 5
         told(app, 200, [{"a": 1}])
