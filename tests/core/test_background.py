@@ -62,10 +62,10 @@ class Interrupt:
 
 
 def test_an_interrupt_at_any_moment_of_a_wait_leaves_the_loop_free() -> None:
-    """It cancels the future, and holds no lock of it for which the loop would wait for ever."""
+    """It cancels the future, and leaves no lock that the loop would wait for forever."""
     before = sys.gettrace()
     background.background_loop()
-    held = []
+    locked = []
     missed = []
     for at in range(1, 1000):
         future: Future[Any] = background.start(asyncio.sleep(60))
@@ -86,10 +86,10 @@ def test_an_interrupt_at_any_moment_of_a_wait_leaves_the_loop_free() -> None:
         loop.start()
         loop.join(5)
         if loop.is_alive():
-            held.append(interrupt.where)
+            locked.append(interrupt.where)
 
     assert 10 < at < 999
-    assert held == []
+    assert locked == []
     # Before its first step and after its last one, nothing is waited for.
     assert {*missed} <= {"wait, call", "wait, return"}
 

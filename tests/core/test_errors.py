@@ -127,7 +127,9 @@ def test_what_an_error_carries_survives_too() -> None:
         "": ["both."],
     }
     for error in (RateLimitError("w", "h"), ArgumentError("w", "h")):
-        error.retry_after, error.refused, error.attempts = 2.5, True, 3
+        error.retry_after = 2.5
+        error.refused = True
+        error.attempts = 3
         copied = pickle.loads(pickle.dumps(error))
         assert (copied.retry_after, copied.refused, copied.attempts) == (2.5, True, 3)
 
@@ -148,14 +150,14 @@ def test_what_is_kept_of_a_shown_error_holds_no_frame() -> None:
     """The traceback of the error and its cause is stored as lines, without the frames' variables."""
 
     def fails() -> weakref.ref[Held]:
-        held = Held()
+        value = Held()
         try:
             {}["inner"]
         except KeyError as inner:
             outer = FuncsError("outer")
             outer.__cause__ = inner
             outer._render_traceback_()
-        return weakref.ref(held)
+        return weakref.ref(value)
 
     there = fails()
     gc.collect()

@@ -311,7 +311,7 @@ def reading(raw: bytes) -> Reading:
         return int(digits)
 
     def fraction(digits: str) -> float:
-        """The nearest float; one that is infinite was not kept."""
+        """The nearest float; an infinite one was not kept."""
         if math.isinf(value := float(digits)):
             raise TooLongError("a number that is too large")
         return value
@@ -337,7 +337,7 @@ def reading(raw: bytes) -> Reading:
         odd.append("halves of surrogate pairs")
         value = whole
     told = [*dict.fromkeys(odd)]
-    return Reading(value, [each for each in told if each != "twice"], told)
+    return Reading(value, [oddity for oddity in told if oddity != "twice"], told)
 
 
 def is_utf8(raw: bytes) -> bool:
@@ -362,7 +362,8 @@ class Outcome:
 def outcome(read: Callable[[], Any]) -> Outcome:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        value, error = None, ""
+        value = None
+        error = ""
         try:
             value = read()
         except FuncsError as raised:
@@ -370,10 +371,10 @@ def outcome(read: Callable[[], Any]) -> Outcome:
     return Outcome(value, error, [str(warning.message) for warning in caught])
 
 
-def assert_read(found: Outcome, expected: Reading) -> None:
-    assert found.error == ""
-    assert len(found.warned) == len(expected.warned), found.warned
-    for words, warned in zip(expected.warned, found.warned, strict=True):
+def assert_read(decoded: Outcome, expected: Reading) -> None:
+    assert decoded.error == ""
+    assert len(decoded.warned) == len(expected.warned), decoded.warned
+    for words, warned in zip(expected.warned, decoded.warned, strict=True):
         assert words in warned
 
 
@@ -381,18 +382,18 @@ def is_refused(expected: Reading, *, strict: bool) -> bool:
     return bool(expected.error or (strict and expected.refused_if_strict))
 
 
-def assert_refused(found: Outcome, raw: bytes, expected: Reading, what: str) -> None:
+def assert_refused(decoded: Outcome, raw: bytes, expected: Reading, what: str) -> None:
     """Check for an error that says what is wrong, and where."""
-    assert found.error.startswith(f"ProtocolError: The {what} "), found
+    assert decoded.error.startswith(f"ProtocolError: The {what} "), decoded
     match expected.error:
         case RecursionError():
-            assert "nested too deeply" in found.error
+            assert "nested too deeply" in decoded.error
         case TooLongError():
-            assert str(expected.error) in found.error or expected.error.args == (
+            assert str(expected.error) in decoded.error or expected.error.args == (
                 "a number that is too large",
             )
         case json.JSONDecodeError() if at := re.search(
-            r"at byte ([0-9,]+)", found.error
+            r"at byte ([0-9,]+)", decoded.error
         ):
             mark = 3 * raw.startswith(_BOM.encode())
             place = mark + len(expected.error.doc[: expected.error.pos].encode())
@@ -446,18 +447,16 @@ def test_every_value_that_json_can_hold_comes_back_equal_and_of_the_same_type(
 
 
 def check_document(raw: bytes, *, strict: bool) -> None:
-    found, expected = (
-        outcome(lambda: decode(raw, what="listing", strict=strict)),
-        reading(raw),
-    )
+    decoded = outcome(lambda: decode(raw, what="listing", strict=strict))
+    expected = reading(raw)
     if is_refused(expected, strict=strict):
-        assert_refused(found, raw, expected, "listing")
+        assert_refused(decoded, raw, expected, "listing")
         assert expected.error or any(
-            words in found.error for words in expected.refused_if_strict
+            words in decoded.error for words in expected.refused_if_strict
         )
     else:
-        assert_read(found, expected)
-        assert repr(found.value) == repr(expected.value)
+        assert_read(decoded, expected)
+        assert repr(decoded.value) == repr(expected.value)
 
 
 def check_characters(raw: bytes) -> None:
@@ -473,18 +472,20 @@ def expected_frame(raw: bytes) -> list[str]:
 
 
 def check_reply(raw: bytes, *, strict: bool) -> None:
-    found, expected = outcome(lambda: to_frame(raw, strict=strict)), reading(raw)
+    decoded = outcome(lambda: to_frame(raw, strict=strict))
+    expected = reading(raw)
     if is_refused(expected, strict=strict):
-        assert_refused(found, raw, expected, "reply")
+        assert_refused(decoded, raw, expected, "reply")
         return
-    assert_read(found, expected)
-    assert told(found.value) == expected_frame(raw)
+    assert_read(decoded, expected)
+    assert told(decoded.value) == expected_frame(raw)
 
 
 def check_body(raw: bytes, *, strict: bool) -> None:
     """A text in a body is a reply if it opens like JSON, and kept otherwise."""
-    body, expected = raw.decode(), reading(raw)
-    found = outcome(
+    body = raw.decode()
+    expected = reading(raw)
+    decoded = outcome(
         lambda: to_frame(json.dumps({"error": None, "body": body}), strict=strict)
     )
     # Blanks of every kind: what opens like a table behind one that JSON lacks must not pass for a text.
@@ -493,25 +494,26 @@ def check_body(raw: bytes, *, strict: bool) -> None:
         expected.error, TooLongError
     )
     if not opens and (no_json or body.startswith(_BOM)):
-        assert (found.error, found.warned) == ("", [])
-        assert plain(found.value) == {"Result": [body]}
-        assert found.value.dtypes["Result"] == "string"
-        assert found.value.attrs["funcs"]["shape"] == "text"
+        assert (decoded.error, decoded.warned) == ("", [])
+        assert plain(decoded.value) == {"Result": [body]}
+        assert decoded.value.dtypes["Result"] == "string"
+        assert decoded.value.attrs["funcs"]["shape"] == "text"
     elif is_refused(expected, strict=strict):
-        assert_refused(found, raw, expected, "body of the reply")
+        assert_refused(decoded, raw, expected, "body of the reply")
     else:
-        assert_read(found, expected)
-        assert told(found.value) == expected_frame(raw)
+        assert_read(decoded, expected)
+        assert told(decoded.value) == expected_frame(raw)
 
 
 def check_record(raw: bytes) -> None:
     """A value among records is kept, and a fault among them is named."""
-    found, expected = outcome(lambda: to_frame(PLACES[0] % raw)), reading(raw)
+    decoded = outcome(lambda: to_frame(PLACES[0] % raw))
+    expected = reading(raw)
     if expected.error or raw.startswith(_BOM.encode()):
-        assert found.error.startswith("ProtocolError: The reply ")
+        assert decoded.error.startswith("ProtocolError: The reply ")
     else:
-        assert_read(found, expected)
-        assert repr(plain(found.value)["a"][0]) == repr(expected.value)
+        assert_read(decoded, expected)
+        assert repr(plain(decoded.value)["a"][0]) == repr(expected.value)
 
 
 @EVERY
@@ -528,7 +530,7 @@ def test_a_text_gives_its_value_or_a_named_error(raw: bytes) -> None:
         check_body(raw, strict=strict)
 
 
-# Where the text may stand in a long reply, which is read in pieces.
+# Where the text may be in a long reply, which is read in pieces.
 PLACES = [
     b'[{"a":%b},{"a":1},{"a":1},{"a":1}]',
     b'[{"a":null,"b":1},{"a":%b,"b":2},{"b":3},{"b":4}]',
@@ -564,8 +566,12 @@ def in_one(reply: bytes, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def everything(reply: bytes) -> list[Any]:
-    found = outcome(lambda: to_frame(reply))
-    return [found.error, found.warned, None if found.error else told(found.value)]
+    decoded = outcome(lambda: to_frame(reply))
+    return [
+        decoded.error,
+        decoded.warned,
+        None if decoded.error else told(decoded.value),
+    ]
 
 
 @pytest.mark.slow
@@ -586,7 +592,8 @@ def test_a_long_run_of_blanks_does_not_hold_up_the_reading(
     monkeypatch.setattr(chunks, "LONG", 1)
     expected = told(to_frame(parts.replace("~", "")))
     for place in range(parts.count("~")):
-        before, after = parts.split("~")[: place + 1], parts.split("~")[place + 1 :]
+        before = parts.split("~")[: place + 1]
+        after = parts.split("~")[place + 1 :]
         reply = "".join(before) + " \n" * 200_000 + "".join(after)
         assert told(to_frame(reply)) == expected
         if "error" not in reply:
@@ -639,32 +646,32 @@ LINES: dict[str, tuple[str, list[Any] | str]] = {
 def test_lines_are_documents_one_each_or_a_named_error(
     text: str, expected: list[Any] | str, strict: bool
 ) -> None:
-    found = [
+    decoded = [
         outcome(lambda data=data: decode_lines(data, strict=strict))  # type: ignore[misc]
         for data in (text, text.encode())
     ]
-    assert found[0] == found[1]
+    assert decoded[0] == decoded[1]
     in_frame = outcome(lambda: to_frame(text, lines=True, strict=strict))
     if isinstance(expected, str):
-        assert found[0].error.startswith("ProtocolError: ")
-        assert expected.lower() in found[0].error.lower()
-        assert in_frame.error == found[0].error
+        assert decoded[0].error.startswith("ProtocolError: ")
+        assert expected.lower() in decoded[0].error.lower()
+        assert in_frame.error == decoded[0].error
     else:
         assert [
             json.loads(line) for line in text.split("\n") if line.strip()
         ] == expected
-        assert found[0] == Outcome(expected, "", [])
+        assert decoded[0] == Outcome(expected, "", [])
         assert told(in_frame.value)[:-1] == told(to_frame(json.dumps(expected)))[:-1]
         assert in_frame.value.attrs["funcs"]["shape"] == "lines"
 
 
 def test_what_is_odd_in_many_lines_is_told_once() -> None:
     text = '[NaN]\n["\\ud800"]\n[1]\n[NaN]\n["\\udc00"]\n'
-    found = outcome(lambda: decode_lines(text))
-    assert found.value == [[None], ["\ufffd"], [1], [None], ["\ufffd"]]
-    assert len(found.warned) == 2
-    assert "reply's line 1" in found.warned[0].lower()
-    assert "reply's line 2" in found.warned[1].lower()
+    decoded = outcome(lambda: decode_lines(text))
+    assert decoded.value == [[None], ["\ufffd"], [1], [None], ["\ufffd"]]
+    assert len(decoded.warned) == 2
+    assert "reply's line 1" in decoded.warned[0].lower()
+    assert "reply's line 2" in decoded.warned[1].lower()
     assert (
         "reply's line 1"
         in outcome(lambda: decode_lines(text, strict=True)).error.lower()

@@ -220,22 +220,20 @@ def test_a_value_of_a_line_is_read_without_its_quotes(text: str, value: Any) -> 
         assert read_word(text, {"name": "expanded"}) == value
 
 
-@pytest.mark.parametrize(
-    "given", ['{"a b": {"c": [1, "d = {"]}}', "{}", '{"a": "\\""}']
-)
-def test_a_json_object_is_one_value(given: str) -> None:
+@pytest.mark.parametrize("text", ['{"a b": {"c": [1, "d = {"]}}', "{}", '{"a": "\\""}'])
+def test_a_json_object_is_one_value(text: str) -> None:
     """With its quotes and spaces; what only begins like one is read as before."""
-    assert split_line(f"f a={given} b=c") == ["f", f"a={given}", "b=c"]
-    assert read_word(given, {}) == given
+    assert split_line(f"f a={text} b=c") == ["f", f"a={text}", "b=c"]
+    assert read_word(text, {}) == text
     assert split_line('f a={b c=" d"') == ["f", "a={b", 'c=" d"']
 
 
 def test_a_quoted_name_may_hold_an_equals_sign() -> None:
     """The whole is a function's name, or an argument's."""
     assert NAME_AND_VALUE.fullmatch("'Rate a=b'") is None
-    found = NAME_AND_VALUE.fullmatch('"a=b"="c=d"')
-    assert found is not None
-    assert (unquoted(found["name"]), unquoted(found["value"])) == ("a=b", "c=d")
+    match = NAME_AND_VALUE.fullmatch('"a=b"="c=d"')
+    assert match is not None
+    assert (unquoted(match["name"]), unquoted(match["value"])) == ("a=b", "c=d")
 
 
 ARGUMENTS: dict[str, tuple[str, list[tuple[str, Any]]]] = {
@@ -264,8 +262,8 @@ def arguments_of(line: str) -> tuple[str, list[tuple[str, Any]]]:
     name, arguments = name_and_arguments(split_line(line))
     parted = [match for match in map(NAME_AND_VALUE.fullmatch, arguments) if match]
     return name, [
-        (unquoted(one["name"]), read_word(one["value"], {"name": "expanded"}))
-        for one in parted
+        (unquoted(argument["name"]), read_word(argument["value"], {"name": "expanded"}))
+        for argument in parted
     ]
 
 
@@ -370,8 +368,8 @@ def test_a_value_is_text_or_a_list_of_texts_as_written(text: str, value: Any) ->
 
 def test_a_whole_value_with_a_dollar_is_the_object_of_that_name() -> None:
     """The object itself, of any type, and only if it is the whole value."""
-    held = object()
-    assert read_value("$held", {"held": held}) is held
+    value = object()
+    assert read_value("$held", {"held": value}) is value
     assert read_value("$nothing", {"nothing": None}) is None
 
 
@@ -591,8 +589,8 @@ def test_a_path_is_read_as_it_is_typed(path: str) -> None:
 def test_an_escaped_apostrophe_is_an_apostrophe(text: str) -> None:
     """In single quotes, too, which a shell would end there."""
     for read in (read_word, read_value):
-        assert "\\" not in (found := str(read(text, {})))
-        assert "it's" in found.replace("’", "'")
+        assert "\\" not in (read_text := str(read(text, {})))
+        assert "it's" in read_text.replace("’", "'")
     assert split_line(f"f x={text} y") == ["f", f"x={text}", "y"]
 
 
@@ -620,7 +618,7 @@ def test_what_is_written_in_double_quotes_is_read_back(text: str) -> None:
     """On a line, and anywhere else."""
     word = in_double_quotes(text)
     assert [
-        read_word(found.removeprefix("k="), {}) for found in split_line(f"k={word}")
+        read_word(piece.removeprefix("k="), {}) for piece in split_line(f"k={word}")
     ] == [text]
     assert read_value(word, {}) == text
 
@@ -642,8 +640,8 @@ def test_a_magic_reads_back_the_values_that_it_was_made_from(
     name, words = name_and_arguments(
         split_line(shown.removeprefix("df = %funcs call "))
     )
-    found = [match for match in map(NAME_AND_VALUE.fullmatch, words) if match]
-    read = {unquoted(match["name"]): read_word(match["value"], {}) for match in found}
+    matches = [match for match in map(NAME_AND_VALUE.fullmatch, words) if match]
+    read = {unquoted(match["name"]): read_word(match["value"], {}) for match in matches}
     assert (name, read) == ("run", args)
 
 

@@ -49,14 +49,14 @@ def test_text_is_shown_with_nothing_that_a_terminal_obeys(
     assert inert(text) == shown
 
 
-# The code points that Unicode says are shown as nothing, besides format characters.
+# The code points that Unicode shows as nothing, apart from format characters.
 IGNORABLE = [0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2065, 0x3164, 0xFFA0]
 IGNORABLE += [*range(0x180B, 0x1810), *range(0xFE00, 0xFE10)]
 IGNORABLE += [*range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)]
 
 
 def test_no_character_that_is_shown_as_nothing_is_left() -> None:
-    """Each one is an escape, also after a letter; JSON's escapes stand for the same text (FAULTS 125)."""
+    """Each one is an escape, also after a letter; JSON's escapes mean the same text (FAULTS 125)."""
     for char in map(chr, IGNORABLE):
         assert inert(f"a{char}") == "a" + char.encode("unicode_escape").decode()
     text = "".join(map(chr, IGNORABLE)) + "\x9b\u202e\u2028é\t\n"
@@ -163,7 +163,7 @@ def test_names_are_joined_as_in_a_sentence(
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("spelling", "other"),
     [
         ("Get Panel Daily", "get_panel-daily"),
         ("STRASSE", "straße"),
@@ -173,10 +173,10 @@ def test_names_are_joined_as_in_a_sentence(
     ],
 )
 def test_spellings_that_differ_in_case_and_separators_are_one(
-    one: str, other: str
+    spelling: str, other: str
 ) -> None:
     """You don't need to know which separators the service uses."""
-    assert folded(one) == folded(other) != ""
+    assert folded(spelling) == folded(other) != ""
 
 
 @given(st.text(st.characters(max_codepoint=127)))
