@@ -35,10 +35,12 @@ class Form:
 
     def __str__(self) -> str:
         """Return its name in the file and in the tests, in which nothing depends on versions."""
-        given = self.text or ", ".join(
+        arguments = self.text or ", ".join(
             f"{name}={told(value)}" for name, value in self.values.items()
         )
-        text = f"{self.source} {self.function} {self.way}: {given}".replace("\n", " ; ")
+        text = f"{self.source} {self.function} {self.way}: {arguments}".replace(
+            "\n", " ; "
+        )
         return text.encode("ascii", "backslashreplace").decode()
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import httpx
 import pandas as pd  # noqa: TC002
 import pydantic
-from typing_extensions import TypedDict  # that of typing needs Python 3.12
+from typing_extensions import TypedDict  # the one of typing needs Python 3.12
 
 import jupyter_funcs as jf
 from jupyter_funcs.functions.markers import Between
@@ -44,7 +44,7 @@ class Source(NamedTuple):
 
 
 class Recording(httpx.AsyncBaseTransport):
-    """Record the requests to one path, or to all but one, and let them be answered."""
+    """Record the requests to one path, or to all but one, and pass them on."""
 
     def __init__(self, seen: Seen, answer: Callable[[httpx.Request], Any]) -> None:
         self.seen = seen
@@ -113,11 +113,11 @@ class Pair(TypedDict):
 received: Seen = []
 
 
-def arrived(given: dict[str, Any], **defaults: Any) -> list[dict[str, str]]:
+def arrived(arguments: dict[str, Any], **defaults: Any) -> list[dict[str, str]]:
     """Note the arguments that aren't the defaults."""
     differing = {
         name: value
-        for name, value in given.items()
+        for name, value in arguments.items()
         if told(value) != told(defaults.get(name))
     }
     received.append(
@@ -270,10 +270,10 @@ def post(
 def param(
     name: str, where: str = "query", schema: Any = TEXT, **more: Any
 ) -> dict[str, Any]:
-    found = {"name": name, "in": where, **more}
+    entry = {"name": name, "in": where, **more}
     if where == "path":
-        found["required"] = True
-    return found | ({} if schema is None else {"schema": schema})
+        entry["required"] = True
+    return entry | ({} if schema is None else {"schema": schema})
 
 
 def properties(**schemas: Any) -> dict[str, Any]:

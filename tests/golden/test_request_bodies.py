@@ -36,7 +36,7 @@ def read_records() -> Records:
 
 @pytest.fixture(scope="module")
 def recorded() -> Iterator[Records]:
-    """The records by the forms' names; with ``FUNCS_GOLDEN=write``, those of this run are written."""
+    """The records by the forms' names; ``FUNCS_GOLDEN=write`` writes the records of this run."""
     if not WRITES:
         yield read_records()
         return
@@ -100,7 +100,7 @@ def run(form: Form, source: Source, shell: InteractiveShell) -> None:
 
 
 def record_of(form: Form, source: Source, shell: InteractiveShell) -> str:
-    """Return what a form sends, what arrives, and what its user is told, on one line."""
+    """Return what a form sends, what arrives, and what its user sees, on one line."""
     source.seen.clear()
     refusal = ""
     with warnings.catch_warnings(record=True) as warned:
