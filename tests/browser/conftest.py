@@ -54,7 +54,7 @@ def lacking(what: str) -> NoReturn:
 def fronts(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[[str], Front]]:
-    """Give a front end by its kind, started when it is first asked for."""
+    """Return a front end by its kind, started at its first use."""
     if CHROMIUM is None:
         lacking(
             "There is no Chromium or Chrome here for the browser tests: apt-get install chromium, or the like."
@@ -116,8 +116,9 @@ def page(context: BrowserContext, strays: list[str]) -> Iterator[Page]:
     session.send("Emulation.setFocusEmulationEnabled", {"enabled": True})
     yield page
     page.close()
-    asked, strays[:] = [*strays], []
-    assert not asked
+    requested = [*strays]
+    strays[:] = []
+    assert not requested
 
 
 @pytest.fixture
@@ -150,8 +151,8 @@ def open_in(
 
     yield open_cells
     page.goto("about:blank")
-    for each in used:
-        each.stop_kernels()
+    for front in used:
+        front.stop_kernels()
 
 
 @pytest.fixture
@@ -188,7 +189,7 @@ def axe_script(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def findings(axe_script: str) -> Callable[..., list[str]]:
-    """Give what the checker finds serious or critical inside of the panel, or of another part."""
+    """Return the checker's serious and critical findings in the panel, or in another part."""
 
     def look(page: Page, part: str = "[data-jf=panel]") -> list[str]:
         if not page.evaluate("Boolean(window.axe)"):

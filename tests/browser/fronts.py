@@ -1,4 +1,4 @@
-"""JupyterLab, Notebook 7 and Voila as processes on free ports, with every folder of theirs below one given."""
+"""JupyterLab, Notebook 7 and Voila as processes on free ports, with all their folders below one that you name."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Front:
     data: Path
 
     def address(self, name: str) -> str:
-        """Give the address of a notebook."""
+        """Return the address of a notebook."""
         return self.url + _KINDS[self.kind][1].format(name=name, token=TOKEN)
 
     def write(self, name: str, *cells: str, kernel: str = "python3") -> Path:
@@ -109,8 +109,8 @@ class Front:
         for _ in range(20):
             with httpx.Client(base_url=self.url, headers=HEADERS, timeout=60) as server:
                 answers = [
-                    server.delete(f"/api/sessions/{each['id']}")
-                    for each in server.get("/api/sessions").json()
+                    server.delete(f"/api/sessions/{session['id']}")
+                    for session in server.get("/api/sessions").json()
                 ]
             if not answers:
                 return

@@ -71,7 +71,8 @@ def ask(page: Page) -> None:
 
 def take(page: Page, path: Path) -> None:
     """Take the picture of the cell, from its code to the foot of the panel."""
-    panel, code = at(page, "panel"), page.locator(".jp-Cell-inputWrapper").first
+    panel = at(page, "panel")
+    code = page.locator(".jp-Cell-inputWrapper").first
     panel.scroll_into_view_if_needed()
     plot = page.locator('[data-jf="plot"] svg').first.bounding_box()
     assert plot is not None
@@ -79,7 +80,8 @@ def take(page: Page, path: Path) -> None:
     page.wait_for_timeout(1500)  # for the theme's own colours to arrive
     page.mouse.move(plot["x"] + plot["width"] * 0.25, plot["y"] + 60)
     expect(at(page, "tooltip")).to_be_visible()
-    top, foot = code.bounding_box(), panel.bounding_box()
+    top = code.bounding_box()
+    foot = panel.bounding_box()
     assert top is not None
     assert foot is not None
     clip = {

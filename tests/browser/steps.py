@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 PICTURES = Path(__file__).with_name("pictures")  # in no commit; for a person to look at
-CARD, DEBIT = "Demo Card Panel", "Demo Debit Panel"
-# The embedded service, whose runs of the second data set never end, and which has no data of some symbols.
+CARD = "Demo Card Panel"
+DEBIT = "Demo Debit Panel"
+# The embedded service; runs of the second data set never end, and some symbols have no data.
 SERVICE = """import asyncio, httpx, jupyter_funcs as jf
 from jupyter_funcs.service import embedded
 inner = embedded()
@@ -40,7 +41,7 @@ def box(page: Page, field: str) -> Locator:
     return at(page, f"field:{field}").locator("input").first
 
 
-# What a failed wait tells: the state and the text of each panel, and what has the focus.
+# What a failed wait prints: the state and the text of each panel, and what has the focus.
 _SHOWN = """() => [...document.querySelectorAll('[data-jf="panel"]')].map(panel =>
     [panel.dataset.state, panel.dataset.run, panel.innerText].join(' ')
 ).concat(document.activeElement.outerHTML).join('\\n').slice(0, 3000)"""
@@ -94,7 +95,7 @@ def pick(page: Page, *names: str) -> None:
 
 def run_python(page: Page, code: str) -> str:
     """Run code in the notebook's kernel and return what it printed."""
-    said: Any = page.evaluate(
+    printed: Any = page.evaluate(
         """async code => {
             const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
             const future = kernel.requestExecute({code});
@@ -108,7 +109,7 @@ def run_python(page: Page, code: str) -> str:
         }""",
         code,
     )
-    return str(said).strip()
+    return str(printed).strip()
 
 
 def start_python(page: Page, code: str) -> None:
@@ -130,7 +131,7 @@ def save_and_reload(page: Page) -> None:
 
 
 def turn(page: Page, theme: str) -> None:
-    """Give JupyterLab or Notebook its Light or Dark theme."""
+    """Switch JupyterLab or Notebook to its Light or Dark theme."""
     page.evaluate(
         f"window.jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {theme}'}})"
     )

@@ -117,8 +117,8 @@ def test_a_column_is_computed_and_a_pivot_made_of_it(
     pick(page, "assign", "assign-now")
     expect(page.locator(".jf-toast")).to_contain_text("_pivot holds the table")
     name = at(page, "var-name").inner_text()
-    said = run_python(page, f"print(*{name}_pivot.iloc[0])")
-    assert said == "North 4200.0 5100.0 6000.0 6900.0"
+    printed = run_python(page, f"print(*{name}_pivot.iloc[0])")
+    assert printed == "North 4200.0 5100.0 6000.0 6900.0"
     pick(page, "view-code")
     expect(at(page, "table-code")).to_contain_text('.groupby(["Region", "PeriodLabel"]')
     pick(page, "view-code", "tab:chart")

@@ -50,7 +50,7 @@ _CONTEXT = "window.jupyterapp.shell.currentWidget.sessionContext"
 RESTART = f"void {_CONTEXT}.restartKernel()"
 SHUTDOWN = f"void {_CONTEXT}.shutdown()"
 KILL = f"void {_CONTEXT}.session.kernel.requestExecute({{code: 'import os; os.kill(os.getpid(), 9)'}})"
-# With which ipykernel, where that isn't the installed one; nest-asyncio is what 6.31 needs and later ones don't bring.
+# The ipykernel, where it isn't the installed one; 6.31 needs nest-asyncio, which later ones don't bring.
 CASES = [
     ("lab", "", RESTART),
     ("notebook", "", SHUTDOWN),
@@ -107,7 +107,7 @@ def test_a_person_works_until_the_kernel_is_gone(
     open_in: Callable[..., Page],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """Run, keys that are no commands, a busy kernel, Cancel, a reload that brings all back, and the kernel's end."""
+    """Run, keys that aren't commands, a busy kernel, Cancel, a reload that restores all, and the kernel's end."""
     front = fronts(kind)
     name = kernel(version, front, str(tmp_path_factory.mktemp("overlay")))
     page = open_in(front, SERVICE, OPEN, "print('last')", kernel=name)
@@ -204,7 +204,7 @@ def no_key_is_a_command(page: Page) -> None:
 
 
 def a_busy_kernel_is_said(page: Page, go: Path) -> None:
-    """A request is answered beside a cell that runs, or the panel says what it waits for; the answer comes."""
+    """A request is answered while a cell runs, or the panel says what it waits for and answers later."""
     start_python(
         page,
         f"import os, time; [time.sleep(0.05) for _ in iter(lambda: os.path.exists({str(go)!r}), True)]",
@@ -232,14 +232,14 @@ def opened(
     fronts: Callable[[str], Front], page: Page
 ) -> Iterator[Callable[[str], Page]]:
     """Open notebooks/panel.ipynb in Voila, and find no error on the page's console at the end."""
-    said: list[str] = []
+    errors: list[str] = []
 
     def hear(text: str, url: str = "") -> None:
         line = f"{text} {url}"
         if not url.startswith(OF_VOILA) and not any(
             other in line for other in OF_OTHERS
         ):
-            said.append(line)
+            errors.append(line)
 
     page.on(
         "console",
@@ -261,7 +261,7 @@ def opened(
     # What ipywidgets shows in place of a control that it cannot make.
     expect(page.locator("body")).not_to_contain_text("javascript error")
     page.goto("about:blank")  # which ends the page's kernel
-    assert said == []
+    assert errors == []
 
 
 def test_a_visitor_of_a_voila_page_has_a_table(opened: Callable[[str], Page]) -> None:

@@ -65,10 +65,10 @@ def test_a_person_asks_and_has_an_answer(open_notebook: Callable[..., Page]) -> 
     seen = page.locator('[data-jf="grid"] [aria-rowindex="9"] [role="gridcell"]').first
     expect(seen).to_be_in_viewport(ratio=1)  # without scrolling
     name = at(page, "var-name").inner_text()
-    said = run_python(
+    printed = run_python(
         page, f"print(len({name}), panel.form['Symbol'], panel.form['PoPLookback'])"
     )
-    assert said == f"1826 {SYMBOL} 2"
+    assert printed == f"1826 {SYMBOL} 2"
 
 
 @pytest.mark.slow

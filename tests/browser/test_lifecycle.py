@@ -75,7 +75,7 @@ def _change(page: Page, symbol: str) -> None:
 
 
 def _update(page: Page, name: str) -> None:
-    """Rename the result, and write it into the panel's cell; the focus goes to what is beside the button."""
+    """Rename the result, and write it into the panel's cell; the focus moves to the control next to the button."""
     at(page, "var-name").click()
     page.keyboard.type(name)
     page.keyboard.press("Enter")

@@ -99,8 +99,8 @@ def the_form(page: Page) -> None:
     page.locator('[role="option"]').first.click()
     page.keyboard.press("Escape")
     expect(at(page, "field:Several").locator(".jf-chip")).to_contain_text(SHOWN)
-    for each in range(box.count()):
-        box.nth(each).focus()
+    for number in range(box.count()):
+        box.nth(number).focus()
         harmless(page, "a field")
     page.locator('[data-jf="field:plain"] input').fill(BAD[:200])
     page.keyboard.press("Tab")
@@ -133,7 +133,7 @@ def the_result(page: Page) -> None:
     with page.expect_download() as download:
         at(page, "chart-save:svg").click()
     drawn = list(ET.parse(download.value.path()).iter())
-    tags = {each.tag.rpartition("}")[2] for each in drawn}
+    tags = {element.tag.rpartition("}")[2] for element in drawn}
     assert (
         {"path", "text"}
         <= tags
@@ -141,8 +141,8 @@ def the_result(page: Page) -> None:
     )
     assert [
         name
-        for each in drawn
-        for name in each.attrib
+        for element in drawn
+        for name in element.attrib
         if name.startswith("on") or "href" in name
     ] == []
     for tab in ("json", "code"):
@@ -153,7 +153,7 @@ def the_result(page: Page) -> None:
 
 
 def the_header(page: Page) -> None:
-    """The list of functions, and what is said of the account."""
+    """The list of functions, and the text about the account."""
     at(page, "picker").click()
     expect(page.locator('[role="option"]').first).to_contain_text(SHOWN)
     at(page, "picker-search").fill("<script>")

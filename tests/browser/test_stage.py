@@ -64,8 +64,14 @@ def test_no_state_has_a_serious_finding(
     theme: str, stage: str, page: Page, findings: Callable[..., list[str]]
 ) -> None:
     """In the light and in the dark."""
-    found = {state: findings(page) for state in states(page, stage, 1280, theme)}
-    assert {state: each for state, each in found.items() if each} == {}
+    findings_by_state = {
+        state: findings(page) for state in states(page, stage, 1280, theme)
+    }
+    assert {
+        state: state_findings
+        for state, state_findings in findings_by_state.items()
+        if state_findings
+    } == {}
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -78,7 +84,7 @@ def test_what_a_closed_panel_leaves_has_no_serious_finding(
     )
     panel.run()
     panel.result(60)
-    asked = {
+    request = {
         "v": 1,
         "id": 1,
         "kind": "chart",
@@ -87,7 +93,7 @@ def test_what_a_closed_panel_leaves_has_no_serious_finding(
         "low": None,
         "high": None,
     }
-    background.run(panel._answer({**asked, "query": {}}))
+    background.run(panel._answer({**request, "query": {}}))
     left = panel._state.still_html()
     panel.close()
     assert "<table" in left
@@ -99,7 +105,7 @@ def test_what_a_closed_panel_leaves_has_no_serious_finding(
     assert findings(page, ".jf-still") == []
 
 
-# The panel's height, what stands out of it sideways, and where its parts are.
+# The panel's height, what overflows it sideways, and where its parts are.
 _LAYOUT = """() => {
     const root = document.querySelector('[data-jf=panel]');
     const at = root.getBoundingClientRect();
@@ -213,7 +219,8 @@ def test_the_label_of_the_sums_stays_in_view(stage: str, page: Page) -> None:
     """It hides no digit of a sum that comes to its place."""
     page.goto(f"{stage}#state=table&width=480&theme=light")
     page.wait_for_selector("body[data-ready=table]")
-    grid, label = page.locator("[data-jf=grid]"), page.get_by_text("Sum", exact=True)
+    grid = page.locator("[data-jf=grid]")
+    label = page.get_by_text("Sum", exact=True)
     for left, is_label in ((0, True), (130, True), (260, False)):
         grid.evaluate("(grid, left) => { grid.scrollLeft = left }", left)
         expect(
