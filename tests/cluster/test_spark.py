@@ -68,7 +68,7 @@ def test_a_function_answers_the_same_as_on_duckdb(
 def test_both_workers_did_it(spark: RemoteEngine) -> None:
     call = spark.call()
     cards = call.table("cards")
-    before = {each.name: each for each in workers()}
+    before = {worker.name: worker for worker in workers()}
     assert len(before) == 2
     call.fetch(
         cards.group_by("symbol", "date")
@@ -84,8 +84,8 @@ def test_text_that_is_code_to_spark_is_a_value(spark: RemoteEngine) -> None:
     call = spark.call()
     cards = call.table("cards")
     text = ibis.literal(ODD)
-    found = cards.filter(cards.merchant != text).limit(1).select(text=text)
-    assert call.arrow(found).equals(pa.table({"text": [ODD]}))
+    query = cards.filter(cards.merchant != text).limit(1).select(text=text)
+    assert call.arrow(query).equals(pa.table({"text": [ODD]}))
 
 
 def test_a_query_that_spark_refuses_is_written_nowhere(spark: RemoteEngine) -> None:
@@ -118,11 +118,11 @@ def test_a_cancelled_query_ends_and_leaves_the_cluster_idle(
     query = pairs.agg(n=(pairs.spend_cents % (pairs.other + 7)).sum())
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(call.fetch, query)
-        until(lambda: sum(each.running for each in workers()) > 0)
+        until(lambda: sum(worker.running for worker in workers()) > 0)
         assert not running.done()
         call.cancel()
         assert isinstance(running.exception(600), CallCancelledError)
-    until(lambda: sum(each.running for each in workers()) == 0)
+    until(lambda: sum(worker.running for worker in workers()) == 0)
 
 
 def until(is_so: Any) -> None:

@@ -22,25 +22,29 @@ class Worker:
 
 
 def workers() -> list[Worker]:
-    """Return the living workers; each has one executor, for the driver is the cluster's one application."""
+    """Return the living workers; each has one executor, because the driver is the cluster's only application."""
     driver = os.environ["FUNCS_CLUSTER_DRIVER"]
     [application] = _json(f"{driver}/api/v1/applications")
-    found = _json(f"{driver}/api/v1/applications/{application['id']}/allexecutors")
-    executors = {each["id"]: each for each in found}
-    known = _json(os.environ["FUNCS_CLUSTER_MASTER"] + "/json/")["workers"]
-    living = [each for each in known if each["state"] == "ALIVE"]
+    all_executors = _json(
+        f"{driver}/api/v1/applications/{application['id']}/allexecutors"
+    )
+    executors = {executor["id"]: executor for executor in all_executors}
+    registered = _json(os.environ["FUNCS_CLUSTER_MASTER"] + "/json/")["workers"]
+    living = [worker for worker in registered if worker["state"] == "ALIVE"]
     return [
         _worker(
-            each["id"], _json(each["webuiaddress"] + "/json/")["executors"], executors
+            worker["id"],
+            _json(worker["webuiaddress"] + "/json/")["executors"],
+            executors,
         )
-        for each in living
+        for worker in living
     ]
 
 
 def _worker(
     name: str, running: list[dict[str, Any]], executors: dict[str, dict[str, Any]]
 ) -> Worker:
-    [number] = [str(each["id"]) for each in running]
+    [number] = [str(executor["id"]) for executor in running]
     did = executors[number]
     return Worker(
         name, number, did["activeTasks"], did["completedTasks"], did["totalInputBytes"]
@@ -53,6 +57,6 @@ def _json(url: str) -> Any:
 
 
 if __name__ == "__main__":
-    for each in workers():
-        did = f"{each.completed} tasks, {each.read_bytes / 2**20:.0f} MiB of card spend read"
-        sys.stdout.write(f"{each.name}, executor {each.executor}: {did}\n")
+    for worker in workers():
+        did = f"{worker.completed} tasks, {worker.read_bytes / 2**20:.0f} MiB of card spend read"
+        sys.stdout.write(f"{worker.name}, executor {worker.executor}: {did}\n")
