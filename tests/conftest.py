@@ -47,7 +47,7 @@ _CACHE = (
 )
 if _CACHE is not None:
     os.environ["FUNCS_CACHE_DIR"] = _CACHE.name
-# No developer's favourites and presets in the tests, and none of the tests' among theirs.
+# Tests don't see a developer's favourites and presets, and don't change them.
 _FAVOURITES = tempfile.TemporaryDirectory(prefix="funcs-favourites-")
 os.environ["FUNCS_RESULTS_DIR"] = f"{_FAVOURITES.name}/results"
 os.environ["FUNCS_FAVOURITES"] = f"{_FAVOURITES.name}/favourites.json"
@@ -60,7 +60,7 @@ for _name in (
     "FUNCS_CONFIG",
 ):
     os.environ.pop(_name, None)
-# A process of pytest-xdist runs `python -m pytest` too: pyspark ends one whose main module says nothing of itself.
+# A process of pytest-xdist runs `python -m pytest` too: pyspark ends one without a `__main__.__spec__`.
 if "PYTEST_XDIST_WORKER" in os.environ:
     sys.modules["__main__"].__spec__ = importlib.util.find_spec("pytest.__main__")
 
@@ -74,7 +74,7 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("no clock")
 
-# Slow all of them, and nothing of them can be imported without the browser's driver.
+# All of them are slow, and none can be imported without the browser's driver.
 WITH_BROWSER = ["browser", "test_binder.py"]
 collect_ignore = [] if importlib.util.find_spec("playwright") else WITH_BROWSER
 
@@ -98,8 +98,8 @@ def faults_of(item: pytest.Item) -> list[int]:
     test = getattr(item, "function", None)
     numbers = {number for mark in item.iter_markers("fault") for number in mark.args}
     for named in _NAMED.findall(getattr(test, "__doc__", None) or ""):
-        for one in re.split(", | and ", named):
-            first, _, last = one.partition("-")
+        for span in re.split(", | and ", named):
+            first, _, last = span.partition("-")
             numbers.update(range(int(first), int(last or first) + 1))
     if "fault" not in item.nodeid.partition("::")[0]:
         return sorted(numbers)
@@ -124,7 +124,7 @@ def _is_json(value: object) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # First the files beside the folders, and the notebooks: the longest, of which none should be left for the end.
+    # First the top-level files and the notebooks: the longest, which should not be left for the end.
     items.sort(
         key=lambda item: item.nodeid.startswith("tests/") and item.nodeid.count("/") > 1
     )
@@ -165,15 +165,15 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
                 failed.update(numbers)
     terminalreporter.section("faults, by their number in the catalogue")
     for number in ALL_FAULTS:
-        said = f"{passed[number]} passed" if passed[number] else "no test"
+        result = f"{passed[number]} passed" if passed[number] else "no test"
         terminalreporter.write(
-            f"{number}: {'FAILED' if number in failed else said}".ljust(18)
+            f"{number}: {'FAILED' if number in failed else result}".ljust(18)
             + "\n" * (number % 6 == 0)
         )
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    # While the processes of -n 3 collect: the first of them that need the data would else generate it at once.
+    # While the processes of -n 3 collect: otherwise the first ones that need the data generate it together.
     chosen = session.config.option
     if (
         getattr(chosen, "numprocesses", 0)
@@ -187,7 +187,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
-    # What is collected stays to the end: there is no garbage among it to look for, now or later.
+    # Collected items stay to the end, so the garbage collector needn't look at them.
     gc.disable()
     try:
         return (yield)
@@ -247,10 +247,11 @@ _numbers = itertools.count()
 # One fixture of all: a fixture of its own takes longer than what these do, once for each test.
 @pytest.fixture(autouse=True)
 def _start_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what is sent again be sent at once, and let no test see what another has broken, sent or kept."""
+    """Retry at once, and hide from each test what another has broken, sent or kept."""
     monkeypatch.setattr(retries, "_FIRST_PAUSE", 0.001)
     for health in retries.HEALTH.values():
-        health.budget, health.breaker = retries.Budget(), retries.Breaker()
+        health.budget = retries.Budget()
+        health.breaker = retries.Breaker()
     # Sessions with one service share their history; none is kept in a file.
     _HISTORY.unlink(missing_ok=True)
     monkeypatch.setenv("FUNCS_HISTORY", str(_HISTORY))
@@ -281,7 +282,7 @@ def answering() -> Callable[..., Session]:
 
 
 def tasks() -> int:
-    """Return the tasks of the background loop, except the one that counts."""
+    """Return the number of tasks of the background loop, without the one that counts."""
 
     async def count() -> int:
         return len(asyncio.all_tasks()) - 1
@@ -290,7 +291,7 @@ def tasks() -> int:
 
 
 def wait_until(true: Callable[[], bool]) -> None:
-    """Wait until it comes true, for so long that only what never does fails."""
+    """Wait until it is true, so long that only what never comes true fails."""
     ends = time.monotonic() + 120
     while not true():
         assert time.monotonic() < ends, "It did not come true within 120 s."

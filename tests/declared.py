@@ -1,4 +1,4 @@
-"""Fields as a catalog with schemas declares them, for tests of what is enforced."""
+"""Fields that a catalog declares with schemas, for tests of what is enforced."""
 
 from __future__ import annotations
 

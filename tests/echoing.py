@@ -1,4 +1,4 @@
-"""A service of the function F, which gives its argument back; and a session with it by the environment."""
+"""A service with the function F, which returns its argument; and a session configured by the environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def giving(rows: Callable[[str], object]) -> Act:
-    """Answer each run with what `rows` gives for its argument; an error fails the run, and `held` is never answered."""
+    """Answer a run with what `rows` returns for its argument; an error fails it, and `held` is never answered."""
 
     def act(connection: Connection) -> None:
         while True:
@@ -29,10 +29,10 @@ def giving(rows: Callable[[str], object]) -> Act:
                 if connection.argument() == "held":
                     connection.hold()
                     return
-                given = rows(connection.argument())
-                failed = str(given) if isinstance(given, Exception) else None
+                echoed = rows(connection.argument())
+                failed = str(echoed) if isinstance(echoed, Exception) else None
                 body = json.dumps(
-                    {"error": failed, "body": None if failed else json.dumps(given)}
+                    {"error": failed, "body": None if failed else json.dumps(echoed)}
                 ).encode()
             head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
             connection.send(head % len(body) + body)

@@ -1,6 +1,6 @@
-"""Keyrings for the tests: real backends, that keep what they are given, are locked, hang, or write plain files."""
+"""Keyrings for the tests: real backends that keep passwords, are locked, hang, or write plain files."""
 
-# ruff: noqa: ARG002 - the signatures are those of keyring
+# ruff: noqa: ARG002 - keyring's signatures
 
 from __future__ import annotations
 
@@ -36,8 +36,10 @@ class Shared(KeyringBackend):
 
     def get_password(self, service: str, username: str) -> str | None:
         path = Path(os.environ["KEYRING_FILE"])
-        found: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
-        return found.get(f"{service}/{username}")
+        passwords: dict[str, str] = (
+            json.loads(path.read_text()) if path.exists() else {}
+        )
+        return passwords.get(f"{service}/{username}")
 
     def set_password(self, service: str, username: str, password: str) -> None:
         Path(os.environ["KEYRING_FILE"]).write_text(
@@ -73,4 +75,4 @@ class Hanging(KeyringBackend):
 
 
 class PlaintextKeyring(Shared):
-    """Has the same name as the one of keyrings.alt."""
+    """Has the same name as a backend of keyrings.alt."""

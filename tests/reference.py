@@ -37,9 +37,9 @@ def tables() -> dict[tuple[str, str], list[list[str]]]:
         r"\n\n(?=pairs\n)", inspect.getdoc(CallOptions).partition("----\n")[2]
     )  # type: ignore[union-attr]
     own = [
-        each
-        for each in vars(errors).values()
-        if inspect.isclass(each) and issubclass(each, errors.FuncsError)
+        error
+        for error in vars(errors).values()
+        if inspect.isclass(error) and issubclass(error, errors.FuncsError)
     ]
     return {
         ("magic", "line"): [
@@ -56,11 +56,11 @@ def tables() -> dict[tuple[str, str], list[list[str]]]:
         ],
         ("errors", "error"): [
             [
-                f"`{each.__name__}`",
-                ", ".join(f"`{base.__name__}`" for base in each.__bases__[1:]),
-                _first(each.__doc__),
+                f"`{error.__name__}`",
+                ", ".join(f"`{base.__name__}`" for base in error.__bases__[1:]),
+                _first(error.__doc__),
             ]
-            for each in own[1:]
+            for error in own[1:]
         ],
         ("command-line", "command"): [
             [f"`jupyter funcs {_synopsis(name, parser)}`", does]
@@ -81,9 +81,9 @@ def tables() -> dict[tuple[str, str], list[list[str]]]:
             if name.startswith("admin ") and not _within(parser)
             for options in [
                 [
-                    each
-                    for each in _options(parser)
-                    if each[0] not in {"--config FILE", "--json"}
+                    option
+                    for option in _options(parser)
+                    if option[0] not in {"--config FILE", "--json"}
                 ]
             ]
         ],
@@ -118,9 +118,9 @@ def _call_options(text: str) -> Iterator[list[str]]:
     defaults = CallOptions()
     for name, does in re.findall(r"^(\w+)\n((?:    .*\n?)+)", text, re.MULTILINE):
         [option] = [
-            f"`{each}`"
-            for each in usage.OPTIONS
-            if f"--{name.replace('_', '-')}" == each
+            f"`{option_name}`"
+            for option_name in usage.OPTIONS
+            if f"--{name.replace('_', '-')}" == option_name
         ] or [""]
         yield [
             f"`{name}={getattr(defaults, name)!r}`",
@@ -167,7 +167,7 @@ def _packages(order: list[set[str]], root: str) -> Iterator[list[str]]:
 
 
 def _traits() -> list[str]:
-    """Return the traits by which a panel tells its page of its state."""
+    """Return the traits through which a panel sends its state to its page."""
     return [name for name in vars(Panel) if name in Panel.class_own_traits(sync=True)]
 
 
@@ -187,7 +187,7 @@ def _commands(
 ) -> Iterator[tuple[str, str, argparse.ArgumentParser]]:
     if (within := _within(parser)) is None:
         return
-    does = {each.dest: each.help or "" for each in within._choices_actions}
+    does = {action.dest: action.help or "" for action in within._choices_actions}
     for name, inner in within.choices.items():
         yield before + name, does[name].replace("%%", "%"), inner
         yield from _commands(inner, f"{before}{name} ")
@@ -219,20 +219,20 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
 def _by_option(
     shell: list[tuple[str, str, argparse.ArgumentParser]],
 ) -> dict[tuple[str, str], list[str]]:
-    found: dict[tuple[str, str], list[str]] = {}
+    names: dict[tuple[str, str], list[str]] = {}
     for name, _, parser in shell:
         for option in _options(parser) if not name.startswith("admin") else ():
-            found.setdefault(option, []).append(name)
-    return found
+            names.setdefault(option, []).append(name)
+    return names
 
 
 def _keys(model: Any, before: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the keys of a section and of those in it, with their defaults; those of a section of columns in one row."""
+    """Yield the keys of a section and of those in it, with their defaults; a section of columns is one row."""
     for name, field in model.model_fields.items():
         inner = [
-            each
-            for each in (field.annotation, *getattr(field.annotation, "__args__", ()))
-            if _is_section(each)
+            part
+            for part in (field.annotation, *getattr(field.annotation, "__args__", ()))
+            if _is_section(part)
         ]
         default = (
             str(field.default).lower()
@@ -246,8 +246,8 @@ def _keys(model: Any, before: str = "") -> Iterator[tuple[str, str]]:
             yield before + name, f"`{default}`" if plain and str(default) else ""
 
 
-def _is_section(each: Any) -> bool:
-    return hasattr(each, "model_fields")
+def _is_section(annotation: Any) -> bool:
+    return hasattr(annotation, "model_fields")
 
 
 def written(page: str, text: str) -> str:
@@ -259,7 +259,7 @@ def written(page: str, text: str) -> str:
         top, line, *lines = table.splitlines()
         before = {
             cells[0]: cells
-            for cells in (re.split(r"(?<!\\) ?\| ?", each)[1:-1] for each in lines)
+            for cells in (re.split(r"(?<!\\) ?\| ?", row)[1:-1] for row in lines)
         }
         made = [[cell.replace("|", "\\|") for cell in row] for row in rows]
         if any(BY_HAND in row for row in rows):  # in the page's order

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class _Server(uvicorn.Server):
-    """A server that ends when it is told to, and not at its next look a tenth of a second later, twice."""
+    """A server that stops at once, not at its next check a tenth of a second later, twice."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -46,15 +46,15 @@ class _Server(uvicorn.Server):
             or self.config.lifespan == "on"
         ):
             await super().shutdown(sockets)
-        for each in [*self.servers, *(sockets or [])]:
-            each.close()
+        for listener in [*self.servers, *(sockets or [])]:
+            listener.close()
 
 
 @contextlib.contextmanager
 def serving(
     app: Any, listening: socket.socket | None = None, **options: Any
 ) -> Iterator[str]:
-    """Serve an ASGI application over real HTTP, on a free port or a socket that listens; give its address."""
+    """Serve an ASGI application over real HTTP, on a free port or a listening socket; yield its address."""
     # With its protocol, without which asyncio does not switch Nagle's algorithm off: 40 ms a request.
     with listening or socket.socket(
         socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP

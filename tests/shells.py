@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def interactive_shell(**options: Any) -> Iterator[InteractiveShell]:
-    """Yield an IPython of the tests' own that writes no history, and leave nothing of it behind."""
+    """Yield a separate IPython that writes no history, and leave nothing of it behind."""
     config = Config()
     config.HistoryManager.enabled = False
-    main, hook = sys.modules["__main__"], sys.excepthook
+    main = sys.modules["__main__"]
+    hook = sys.excepthook
     shell = InteractiveShell.instance(config=config, **options)
     yield shell
     shell.extension_manager.unload_extension("jupyter_funcs")
@@ -32,7 +33,8 @@ def interactive_shell(**options: Any) -> Iterator[InteractiveShell]:
     atexit.unregister(shell.atexit_operations)
     shell.displayhook.do_full_cache = False
     shell.atexit_operations()
-    sys.modules["__main__"], sys.excepthook = main, hook
+    sys.modules["__main__"] = main
+    sys.excepthook = hook
 
 
 @contextlib.contextmanager

@@ -80,14 +80,14 @@ def test_a_plain_address_leads_to_a_notebook_that_is_there() -> None:
 def python() -> str:
     """Return the Python that `runtime.txt` asks for, where this machine has it."""
     wanted = (BINDER / "runtime.txt").read_text("utf-8").strip().replace("-", "")
-    found = shutil.which(wanted)
+    interpreter = shutil.which(wanted)
     works = (
-        found is not None
+        interpreter is not None
         and not subprocess.run(
-            [found, "--version"], capture_output=True, check=False
+            [interpreter, "--version"], capture_output=True, check=False
         ).returncode
     )
-    return found if found is not None and works else sys.executable
+    return interpreter if interpreter is not None and works else sys.executable
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +149,7 @@ def test_what_it_lists_installs_and_the_first_line_needs_no_load_ext(
 
 @contextlib.contextmanager
 def lab(repository: Path, environment: Mapping[str, str]) -> Iterator[str]:
-    """Start JupyterLab as BinderHub does, below a path and with these options; give its plain address."""
+    """Start JupyterLab as BinderHub does, below a path and with these options; yield its plain address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -187,20 +187,20 @@ def lab(repository: Path, environment: Mapping[str, str]) -> Iterator[str]:
 @contextlib.contextmanager
 def offline_page() -> Iterator[tuple[Page, list[str]]]:
     """A browser's page that reaches this machine alone, and what it asked for elsewhere."""
-    asked: list[str] = []
+    elsewhere: list[str] = []
 
     def stay(route: Route) -> None:
         if re.match(r"http://127\.0\.0\.1:|data:|blob:", route.request.url):
             route.continue_()
         else:
-            asked.append(route.request.url)
+            elsewhere.append(route.request.url)
             route.abort()
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.route("**/*", stay)
-        yield page, asked
+        yield page, elsewhere
         browser.close()
 
 
@@ -219,7 +219,7 @@ def test_the_plain_address_opens_the_quickstart_and_its_cells_run(
         for path in Path(binder[1]["HOME"]).glob(".cache/jupyter_funcs/demo-*")
     }
     assert data
-    with lab(*binder) as url, offline_page() as (page, asked):
+    with lab(*binder) as url, offline_page() as (page, elsewhere):
         page.goto(f"{url}?token=tests")
         assert page.url == f"{url}lab/tree/notebooks/quickstart.ipynb"
         cells = page.locator(".jp-Notebook .jp-CodeCell")
@@ -249,7 +249,7 @@ def test_the_plain_address_opens_the_quickstart_and_its_cells_run(
         run(page)
         expect(at(page, "grid")).to_contain_text("PeriodLabel")
         look(page, "binder-3-table")
-        assert asked == []
+        assert elsewhere == []
 
         # Voila's own page asks for icons and MathJax from elsewhere; it is whole without.
         page.goto(f"{url}voila/render/notebooks/panel.ipynb?token=tests")

@@ -31,7 +31,8 @@ REQUIREMENTS = [
     requirement
     for requirement in map(
         Requirement,
-        PROJECT["dependencies"] + [each for extra in EXTRAS.values() for each in extra],
+        PROJECT["dependencies"]
+        + [requirement for extra in EXTRAS.values() for requirement in extra],
     )
     if requirement.name != PROJECT["name"]
 ]
@@ -103,7 +104,7 @@ def test_the_page_reads_no_worse_than_before(name: str) -> None:
 
 
 def test_every_figure_has_a_ceiling() -> None:
-    """So that a measure that is added is held, too."""
+    """A new measure gets a ceiling, too."""
     assert figures().keys() == CEILINGS.keys()
 
 
@@ -158,11 +159,11 @@ def test_a_script_can_be_executed_and_parsed(path: Path) -> None:
 
 
 def test_the_pythons_of_a_machine_are_those_that_run() -> None:
-    """What runs this is found among them, and a version that nobody has gives no line."""
+    """The running Python is among them, and a version that isn't installed prints no line."""
     mine = f"{sys.version_info.major}.{sys.version_info.minor}"
-    found = ran(SCRIPTS / "pythons", mine, "2.99")
-    assert not found.returncode, found.stderr
-    lines = found.stdout.splitlines()
+    done = ran(SCRIPTS / "pythons", mine, "2.99")
+    assert not done.returncode, done.stderr
+    lines = done.stdout.splitlines()
     if shutil.which(f"python{mine}"):
         assert len(lines) == 1
     for line in lines:
@@ -192,13 +193,15 @@ def hooks() -> list[dict[str, Any]]:
     )
     config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
     assert [repository["repo"] for repository in config["repos"]] == ["local"]
-    found: list[dict[str, Any]] = config["repos"][0]["hooks"]
-    return found
+    declared: list[dict[str, Any]] = config["repos"][0]["hooks"]
+    return declared
 
 
 def test_a_commit_is_checked_with_what_the_environment_has() -> None:
     """No hook downloads anything: each runs a program that the extra check brings along."""
-    brought = {Requirement(each).name for each in EXTRAS["check"]} | {"python"}
+    brought = {Requirement(requirement).name for requirement in EXTRAS["check"]} | {
+        "python"
+    }
     assert [hook["id"] for hook in hooks()] == [
         "ruff-check",
         "ruff-format",
@@ -298,16 +301,16 @@ def test_every_script_is_documented() -> None:
 
 
 def test_contributing_leads_to_the_guide() -> None:
-    """Each link is to a file, and the commands are those of the README and the guide."""
+    """Each link is to a file, and the README or the guide has each command."""
     page = ROOT / ".github/CONTRIBUTING.md"
     text = page.read_text("utf-8")
     for target in re.findall(r"\]\((.+?)\)", text):
         assert (page.parent / target.partition("#")[0]).is_file(), target
-    known = (ROOT / "README.md").read_text("utf-8") + (GUIDE / "develop.md").read_text(
-        "utf-8"
-    )
+    documented = (ROOT / "README.md").read_text("utf-8") + (
+        GUIDE / "develop.md"
+    ).read_text("utf-8")
     for command in re.findall(r"```sh\n(.+?)```", text, re.DOTALL)[0].splitlines():
-        assert f"\n{command}\n" in known
+        assert f"\n{command}\n" in documented
 
 
 # What comes along
@@ -334,7 +337,9 @@ def table() -> dict[str, str]:
         re.MULTILINE,
     )
     return {
-        name: said for names, said in rows for name in re.findall(r"`([\w-]+)`", names)
+        name: licence
+        for names, licence in rows
+        for name in re.findall(r"`([\w-]+)`", names)
     }
 
 
@@ -352,12 +357,12 @@ def test_a_licence_is_what_the_package_says(name: str) -> None:
         package = distribution(name)
     except PackageNotFoundError:
         pytest.skip(f"{name} is not installed")
-    said = LICENCES["licence"](package)
-    assert LICENCES["families"](table()[name]) == LICENCES["families"](said), said
+    licence = LICENCES["licence"](package)
+    assert LICENCES["families"](table()[name]) == LICENCES["families"](licence), licence
 
 
 @pytest.mark.parametrize(
-    ("said", "families"),
+    ("licence", "families"),
     [
         ("BSD 3-Clause License", {"BSD"}),
         ("MIT OR Apache-2.0", {"MIT", "Apache"}),
@@ -370,7 +375,7 @@ def test_a_licence_is_what_the_package_says(name: str) -> None:
     ],
 )
 def test_a_family_of_licences_is_told_by_any_of_its_spellings(
-    said: str, families: set[str]
+    licence: str, families: set[str]
 ) -> None:
     """A copyleft above all, which must not pass for another."""
-    assert LICENCES["families"](said) == families
+    assert LICENCES["families"](licence) == families

@@ -17,7 +17,7 @@ import jupyter_funcs
 PACKAGE = Path(jupyter_funcs.__file__).parent
 ROOT = Path(__file__).parents[1]
 
-# From the bottom up: a package imports only packages of lines above its own, and none of its own line but itself.
+# From the bottom up: a package imports only packages of the lines above, and none other of its own line.
 ORDER = [
     {"core"},
     {"connection", "catalog", "frames"},
@@ -129,7 +129,7 @@ class Statement(NamedTuple):
 @functools.cache
 def statements() -> list[Statement]:
     """Return every import statement."""
-    found = []
+    collected = []
     for name, tree in trees().items():
         blocks = [
             node
@@ -139,7 +139,7 @@ def statements() -> list[Statement]:
         typing = {id(child) for block in blocks for child in ast.walk(block)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
-                found += [
+                collected += [
                     Statement(name, alias.name, [""], node.lineno, id(node) in typing)
                     for alias in node.names
                 ]
@@ -148,26 +148,26 @@ def statements() -> list[Statement]:
                     f"{name}, line {node.lineno}: relative imports aren't measured here"
                 )
                 names = [alias.name for alias in node.names]
-                found.append(
+                collected.append(
                     Statement(
                         name, node.module or "", names, node.lineno, id(node) in typing
                     )
                 )
-    return found
+    return collected
 
 
 @functools.cache
 def imports() -> list[Import]:
     """Return every import of ours by ours."""
-    found = []
+    edges = []
     for importer, base, names, line, _ in statements():
         if base.split(".")[0] == "jupyter_funcs":
             targets = {
                 f"{base}.{name}" if f"{base}.{name}" in modules() else base
                 for name in names
             }
-            found += [Import(importer, target, line) for target in sorted(targets)]
-    return found
+            edges += [Import(importer, target, line) for target in sorted(targets)]
+    return edges
 
 
 def package(module: str, depth: int = 1) -> str:
@@ -182,22 +182,23 @@ def is_of_the_service(module: str) -> bool:
     return f"{module}.".startswith("jupyter_funcs.service.")
 
 
-def upward(found: list[Import], order: list[set[str]], depth: int) -> list[str]:
+def upward(edges: list[Import], order: list[set[str]], depth: int) -> list[str]:
     rank = {name: number for number, names in enumerate(order) for name in names}
     wrong = []
-    for one in found:
-        above, below = package(one.importer, depth), package(one.imported, depth)
+    for edge in edges:
+        above = package(edge.importer, depth)
+        below = package(edge.imported, depth)
         if above != below and rank[below] >= rank[above]:
-            wrong.append(f"{one.importer}, line {one.line}: imports {one.imported}")
+            wrong.append(f"{edge.importer}, line {edge.line}: imports {edge.imported}")
     return wrong
 
 
 def test_imports_run_downwards() -> None:
     """Top-level, function-level and type-only imports all obey the order of the packages."""
     ours = [
-        one
-        for one in imports()
-        if not is_of_the_service(one.importer) and not is_of_the_service(one.imported)
+        edge
+        for edge in imports()
+        if not is_of_the_service(edge.importer) and not is_of_the_service(edge.imported)
     ]
     assert len(ours) > 500
     assert not upward(ours, ORDER, 1)
@@ -206,9 +207,9 @@ def test_imports_run_downwards() -> None:
 def test_imports_of_the_service_run_downwards() -> None:
     """So they do inside the service."""
     ours = [
-        one
-        for one in imports()
-        if is_of_the_service(one.importer) and is_of_the_service(one.imported)
+        edge
+        for edge in imports()
+        if is_of_the_service(edge.importer) and is_of_the_service(edge.imported)
     ]
     assert len(ours) > 150
     assert not upward(ours, SERVICE_ORDER, 2)
@@ -217,25 +218,25 @@ def test_imports_of_the_service_run_downwards() -> None:
 def test_the_service_and_the_rest_meet_over_the_wire() -> None:
     """The service imports only what both need, and of the client only two packages open it."""
     into = [
-        one
-        for one in imports()
-        if is_of_the_service(one.imported) and not is_of_the_service(one.importer)
+        edge
+        for edge in imports()
+        if is_of_the_service(edge.imported) and not is_of_the_service(edge.importer)
     ]
     out = [
-        one
-        for one in imports()
-        if is_of_the_service(one.importer) and not is_of_the_service(one.imported)
+        edge
+        for edge in imports()
+        if is_of_the_service(edge.importer) and not is_of_the_service(edge.imported)
     ]
-    assert {package(one.importer) for one in into} == REACH_THE_SERVICE
-    assert {package(one.imported) for one in out} == OF_THE_SERVICE
+    assert {package(edge.importer) for edge in into} == REACH_THE_SERVICE
+    assert {package(edge.imported) for edge in out} == OF_THE_SERVICE
 
 
 def test_no_modules_import_each_other() -> None:
     """There is no cycle of any kind, inside a package or across packages."""
     graph: dict[str, set[str]] = {}
-    for one in imports():
-        if one.importer != one.imported:
-            graph.setdefault(one.importer, set()).add(one.imported)
+    for edge in imports():
+        if edge.importer != edge.imported:
+            graph.setdefault(edge.importer, set()).add(edge.imported)
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -273,9 +274,9 @@ def test_the_tree_can_be_found_ones_way_around() -> None:
 def test_a_library_stays_in_its_modules(library: str) -> None:
     """Only the named modules of the client import a foreign library."""
     users = {
-        one.module
-        for one in statements()
-        if one.base.split(".")[0] == library and not one.is_for_typing
+        statement.module
+        for statement in statements()
+        if statement.base.split(".")[0] == library and not statement.is_for_typing
     }
     assert {
         user.removeprefix("jupyter_funcs.")
@@ -291,7 +292,7 @@ def test_class_names_are_unique() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, set()).add(name)
-    assert not {name: found for name, found in homes.items() if len(found) > 1}
+    assert not {name: owners for name, owners in homes.items() if len(owners) > 1}
 
 
 @pytest.mark.slow
@@ -349,7 +350,7 @@ def test_class_names_are_unique() -> None:
     ],
 )
 def test_heavy_imports_wait(statement: str, unwanted: set[str]) -> None:
-    """What is not needed yet is not imported yet."""
+    """Modules are imported only when they are needed."""
     program = f"import sys\n{statement}\nprint(*{{name.split('.')[0] for name in sys.modules}})"
     words = [sys.executable, "-c", program]
     done = subprocess.run(

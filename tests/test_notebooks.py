@@ -72,7 +72,7 @@ def test_a_notebook_holds_no_widget_state_and_no_path(path: Path) -> None:
     notebook = read(path)
     assert "widgets" not in notebook.metadata
     for output in outputs(notebook):
-        output.get("data", {}).pop("image/png", None)  # whose letters mean nothing
+        output.get("data", {}).pop("image/png", None)  # its letters mean nothing
     text = nbformat.writes(notebook)
     for trace in ("/home/", "/root/", "/tmp/", "/var/folders/", "C:\\\\", "eyJ"):
         assert trace not in text
@@ -90,17 +90,17 @@ def test_a_notebook_holds_no_noise_of_its_execution(path: Path) -> None:
         text for text in errors if not text.startswith("MissingRowsWarning: ")
     ] == []
     assert not [cell for cell in notebook.cells if "execution" in cell.metadata]
-    said = shown(notebook)
-    assert not re.search(r"\d ?%\|.*\|", said), "a bar"
-    assert not re.search(r"\d/s\b|\bruns?/s\b", said), "a bar's speed"
-    assert not re.search(r"\b\d+(\.\d+)? ?(ms|s|sec|seconds?)\b", said), (
+    text = shown(notebook)
+    assert not re.search(r"\d ?%\|.*\|", text), "a bar"
+    assert not re.search(r"\d/s\b|\bruns?/s\b", text), "a bar's speed"
+    assert not re.search(r"\b\d+(\.\d+)? ?(ms|s|sec|seconds?)\b", text), (
         "how long it took"
     )
 
 
 @each_notebook
 def test_a_notebook_can_be_read_where_no_widget_is_drawn(path: Path) -> None:
-    """A code host draws no widget: beside each there is HTML, and a file so large is not shown there at all."""
+    """A code host draws no widget: each has HTML too, and the file is small enough to be shown there."""
     assert path.stat().st_size < MOST_BYTES
     for output in outputs(read(path)):
         data = output.get("data", {})

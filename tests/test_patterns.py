@@ -26,7 +26,7 @@ from jupyter_funcs.magic.masking import masked_traceback
 from tests.growth import assert_linear
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 PACKAGE = Path(jf.__file__).parent
 # The longest text, in characters, that must take 20 ms before it is compared with one of four times its length.
@@ -34,30 +34,30 @@ LONGEST = 2**15
 LONGEST_OF_SLOW_TESTS = 2**20
 
 
-class Found(NamedTuple):
-    """A pattern and a method that it is used with; "search" stands for all that try it at each character."""
+class PatternUse(NamedTuple):
+    """A pattern and a method that it is used with; "search" means any method that tries it at each character."""
 
     pattern: re.Pattern[Any]
     method: str
 
     def read(self, pumped: str | tuple[str, str], length: int) -> None:
         text = worst_text(pumped, length)
-        given: Any = (
+        subject: Any = (
             text.encode("utf-8", "surrogatepass")
             if isinstance(self.pattern.pattern, bytes)
             else text
         )
         if self.method != "search":
-            getattr(self.pattern, self.method)(given)
+            getattr(self.pattern, self.method)(subject)
             return
-        for _ in self.pattern.finditer(given):
+        for _ in self.pattern.finditer(subject):
             pass
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, list[Found]]:
+def patterns() -> dict[str, list[PatternUse]]:
     """All patterns by module and name; those without a name by module and function or class."""
-    patterns: dict[str, list[Found]] = {}
+    uses: dict[str, list[PatternUse]] = {}
     source = {path: path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
     for path, text in source.items():
         module = ".".join(path.with_suffix("").relative_to(PACKAGE).parts)
@@ -65,38 +65,47 @@ def found() -> dict[str, list[Found]]:
         names = (
             vars(importlib.import_module(f"jupyter_funcs.{module}")) if calls else {}
         )
-        for name in {
+        called = {
             owner
             for owner, _ in calls
             if owner in names and not hasattr(names[owner], "__module__")
-        } | {name for name in names if re.search(rf"(?m)^{name}(?:: .*)? = ", text)}:
+        }
+        assigned = {
+            name for name in names if re.search(rf"(?m)^{name}(?:: .*)? = ", text)
+        }
+        for name in called | assigned:
             users = [text] if name.startswith("_") else source.values()
-            for suffix, pattern in _within(names[name]):
-                key = f"{module}.{name}{suffix}"
-                methods = (
-                    METHODS.get(key)
-                    or METHODS.get(f"{module}.{name}")
-                    or _methods(name, users)
-                )
-                patterns[key] = [Found(pattern, method) for method in methods]
+            uses |= _named(f"{module}.{name}", names[name], users)
         for owner, call in calls:
             key = f"{module}.{owner}"
-            if key in MADE or next(_within(names.get(owner)), None):
-                continue
-            flags = [
-                each
-                for each in [*call.args[1:], *(k.value for k in call.keywords)]
-                if "re." in ast.unparse(each)
-            ]
-            pattern = re.compile(
-                *(
-                    eval(ast.unparse(each), dict(names))
-                    for each in [call.args[0], *flags]
-                )
-            )
-            methods = METHODS.get(key) or _kinds({ast.unparse(call.func)[3:]})
-            patterns.setdefault(key, []).append(Found(pattern, *methods))
-    return patterns
+            if key not in MADE and not next(_within(names.get(owner)), None):
+                uses.setdefault(key, []).append(_unnamed(key, call, names))
+    return uses
+
+
+def _named(
+    key: str, value: object, users: Iterable[str]
+) -> dict[str, list[PatternUse]]:
+    name = key.rpartition(".")[2]
+    return {
+        key + suffix: [
+            PatternUse(pattern, method)
+            for method in METHODS.get(key + suffix)
+            or METHODS.get(key)
+            or _methods(name, users)
+        ]
+        for suffix, pattern in _within(value)
+    }
+
+
+def _unnamed(key: str, call: ast.Call, names: Mapping[str, Any]) -> PatternUse:
+    arguments = [*call.args[1:], *(keyword.value for keyword in call.keywords)]
+    flags = [argument for argument in arguments if "re." in ast.unparse(argument)]
+    pattern = re.compile(
+        *(eval(ast.unparse(part), dict(names)) for part in [call.args[0], *flags])
+    )
+    methods = METHODS.get(key) or _kinds({ast.unparse(call.func)[3:]})
+    return PatternUse(pattern, *methods)
 
 
 def _calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
@@ -123,8 +132,8 @@ def _within(value: Any) -> Iterator[tuple[str, re.Pattern[Any]]]:
     elif isinstance(value, tuple | list | dict):
         places = getattr(value, "_fields", None)
         items = value.items() if isinstance(value, dict) else enumerate(value)
-        for place, each in items:
-            for suffix, pattern in _within(each):
+        for place, inner in items:
+            for suffix, pattern in _within(inner):
                 yield (
                     (f".{places[place]}" if places else f"[{place!r}]") + suffix,
                     pattern,
@@ -534,19 +543,21 @@ def worst_text(pumped: str | tuple[str, str], length: int) -> str:
 
 
 @pytest.mark.fault(122)
-def test_every_pattern_has_its_worst_texts(found: dict[str, list[Found]]) -> None:
+def test_every_pattern_has_its_worst_texts(
+    patterns: dict[str, list[PatternUse]],
+) -> None:
     """A new pattern needs a row in the table above."""
-    assert sorted(found.keys() ^ PUMPED.keys()) == []
+    assert sorted(patterns.keys() ^ PUMPED.keys()) == []
 
 
 @pytest.mark.fault(122)
 @pytest.mark.usefixtures("no_hang")
 @pytest.mark.parametrize("key", PUMPED)
 def test_every_pattern_takes_linear_time(
-    found: dict[str, list[Found]], key: str
+    patterns: dict[str, list[PatternUse]], key: str
 ) -> None:
     """Four times the text takes less than eight times as long, whatever the text is."""
-    check(key, found[key], LONGEST)
+    check(key, patterns[key], LONGEST)
 
 
 @pytest.mark.slow
@@ -554,13 +565,13 @@ def test_every_pattern_takes_linear_time(
 @pytest.mark.usefixtures("no_hang")
 @pytest.mark.parametrize("key", PUMPED)
 def test_every_pattern_reads_a_megabyte(
-    found: dict[str, list[Found]], key: str
+    patterns: dict[str, list[PatternUse]], key: str
 ) -> None:
     """The same of texts of 1 MB."""
-    check(key, found[key], LONGEST_OF_SLOW_TESTS)
+    check(key, patterns[key], LONGEST_OF_SLOW_TESTS)
 
 
-def check(key: str, patterns: list[Found], most: int) -> None:
+def check(key: str, patterns: list[PatternUse], most: int) -> None:
     """Check a pattern's worst texts; four times the longest may not exceed the limit of length."""
     cut = min(
         [
@@ -598,12 +609,18 @@ def listed(length: int, use: Callable[[Field, list[str]], object]) -> None:
 
 
 def each_of(field: Field, options: list[str]) -> None:
-    accept_each(field, Each(tuple([one] for one in options)), {}, "One", validate=True)
+    accept_each(
+        field, Each(tuple([option] for option in options)), {}, "One", validate=True
+    )
 
 
 def each_wrong(field: Field, options: list[str]) -> None:
     accept_each(
-        field, Each(tuple([f"{one}?"] for one in options)), {}, "One", validate=True
+        field,
+        Each(tuple([f"{option}?"] for option in options)),
+        {},
+        "One",
+        validate=True,
     )
 
 
@@ -637,7 +654,7 @@ READINGS: dict[str, Callable[[int], object]] = {
 @pytest.mark.usefixtures("no_hang")
 @pytest.mark.parametrize("name", READINGS)
 def test_everything_else_takes_linear_time(name: str) -> None:
-    """What reads with more than one pattern, or with none."""
+    """A reader with more than one pattern, or with none."""
     assert_linear(READINGS[name], LONGEST)
 
 

@@ -76,8 +76,8 @@ WAITING = (
 def lines_of(shell: str) -> list[str]:
     """Return the lines of a shell block, without comments and exports."""
     lines = [line.partition("  #")[0].strip() for line in shell.splitlines()]
-    found = [re.sub(r'^export \w+="\$\((.*)\)"$', r"\1", line) for line in lines]
-    return [line for line in found if line and not line.startswith(("export ", "#"))]
+    commands = [re.sub(r'^export \w+="\$\((.*)\)"$', r"\1", line) for line in lines]
+    return [line for line in commands if line and not line.startswith(("export ", "#"))]
 
 
 OURS = [
@@ -133,8 +133,8 @@ def test_the_files_of_the_guide_are_read(
         assert [jf.connect(name).service for name in profiles] == list(profiles)
     else:
         monkeypatch.setenv("PGPASSWORD", "a-password-of-the-tests")
-        found = settings.load(path)
-        assert found.data is not None or found.functions.folders
+        configuration = settings.load(path)
+        assert configuration.data is not None or configuration.functions.folders
 
 
 READ = {
@@ -190,16 +190,16 @@ def test_a_page_fits_a_terminal(topic: str) -> None:
     cells = re.findall(
         r"^\| (.+?) \|", prose_of(f"jupyter_funcs/guide/{topic}.md"), re.MULTILINE
     )
-    said = " ".join(page.wrapped(10_000).split())
+    wrapped = " ".join(page.wrapped(10_000).split())
     assert [
         cell
         for cell in cells
-        if guide._LINK.sub("", cell).replace("\\|", "|").strip() not in said
+        if guide._LINK.sub("", cell).replace("\\|", "|").strip() not in wrapped
     ] == []
 
 
 def test_programs_find_the_same_pages() -> None:
-    """In llms.txt, beside the pages."""
+    """In llms.txt, next to the pages."""
     assert (reference.GUIDE / "llms.txt").read_text("utf-8") == reference.llms(), (
         "Run: python -m tests.reference"
     )
@@ -223,13 +223,13 @@ def places_of_changes() -> list[tuple[str, str]]:
 def test_a_change_belongs_where_the_guide_says(place: str, names: str) -> None:
     """Each file or folder is there, and has each of its names."""
     package = ROOT / "jupyter_funcs"
-    found = [
+    places = [
         root / place
         for root in (package, package / "panel/front", ROOT / "tests")
         if (root / place).exists()
     ]
-    assert found, "Is it in another folder now?"
-    files = [found[0]] if found[0].is_file() else found[0].iterdir()
+    assert places, "Is it in another folder now?"
+    files = [places[0]] if places[0].is_file() else places[0].iterdir()
     text = "\n".join(path.read_text("utf-8") for path in files if path.is_file())
     for name in re.findall(r"`(\w+)`", names):
         assert re.search(rf"\b{name}\b", text), name
@@ -320,7 +320,7 @@ def test_every_command_and_option_is_documented() -> None:
 
 def words_of(parser: argparse.ArgumentParser) -> set[str]:
     """Return the commands and the long options of a parser and of its subparsers."""
-    found = {
+    words = {
         word
         for action in parser._actions
         for word in action.option_strings
@@ -329,8 +329,8 @@ def words_of(parser: argparse.ArgumentParser) -> set[str]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command, inner in action.choices.items():
-                found |= {command} | words_of(inner)
-    return found
+                words |= {command} | words_of(inner)
+    return words
 
 
 def test_every_command_and_option_of_the_shell_is_documented() -> None:
@@ -380,14 +380,14 @@ def shell() -> Iterator[InteractiveShell]:
     "page",
     [
         pytest.param(page, marks=[pytest.mark.slow] * page.endswith("sweeps.md"))
-        for page, found in BLOCKS.items()
-        if found
+        for page, blocks in BLOCKS.items()
+        if blocks
     ],
 )
 def test_the_python_of_the_guide_runs(
     page: str, shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every line of Python and of %funcs runs against the demo: those of a page in a notebook of its own."""
+    """Every line of Python and of %funcs runs against the demo, each page in a separate notebook."""
     monkeypatch.chdir(tmp_path)
     Path("shop.json").write_text(json.dumps(SHOP), "utf-8")
     shell.reset(new_session=False)

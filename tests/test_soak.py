@@ -71,7 +71,7 @@ def test_three_hundred_runs_of_panels_leave_nothing_behind(funcs: Session) -> No
 
 
 def test_a_thousand_sessions_leave_no_connection_open(service_url: str) -> None:
-    """A session that nobody holds any more closes its connections."""
+    """A session without references closes its connections."""
     token = embedded().token
     for _ in range(20):
         assert len(jf.connect(service_url, token=token).names) == 7
