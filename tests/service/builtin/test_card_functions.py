@@ -552,7 +552,7 @@ def test_every_wrong_brand_is_named_and_no_valid_one(service: Wire) -> None:
         True,
         True,
     ]
-    # A symbol that is not known says nothing about the calendars of the brands beside it.
+    # An unknown symbol says nothing about the calendars of the brands.
     assert list(
         service.errors(
             "Get Panel FQ", PanelName=P, Symbol="zzz", Brand=["Fennloft", "Mochandrel"]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 A = "AAA US EQUITY"
 B = "BBB US EQUITY"
+FIRST = date(2024, 1, 1)
+LAST = date(2024, 3, 31)
 
 
 def row(
@@ -91,10 +93,8 @@ def test_a_zero_denominator_gives_null_in_the_engine_already(
 def test_a_zero_denominator_gives_null_by_quarter(
     serve_rows: Callable[..., Wire],
 ) -> None:
-    first = date(2024, 1, 1)
-    last = date(2024, 3, 31)
     wire = serve_rows(
-        [row(first, 500, 0, 2), row(last, 700, 0, 3)], {A: december(first, last)}
+        [row(FIRST, 500, 0, 2), row(LAST, 700, 0, 3)], {A: december(FIRST, LAST)}
     )
     [only] = quarters(wire)
     assert (
@@ -111,14 +111,12 @@ def test_a_zero_denominator_gives_null_by_quarter(
 def test_a_day_without_cards_is_left_out_of_the_mean(
     serve_rows: Callable[..., Wire],
 ) -> None:
-    first = date(2024, 1, 1)
-    last = date(2024, 3, 31)
     rows = [
-        row(first, 100, 6, 2),
-        row(first + timedelta(1), 100, 4, 0),
-        row(last, 100, 5, 5),
+        row(FIRST, 100, 6, 2),
+        row(FIRST + timedelta(1), 100, 4, 0),
+        row(LAST, 100, 5, 5),
     ]
-    [only] = quarters(serve_rows(rows, {A: december(first, last)}))
+    [only] = quarters(serve_rows(rows, {A: december(FIRST, LAST)}))
     assert only["Transactions per Card"] == 2
     assert only["Cardholder Count"] == 7.5
     assert only["Spend per Card"] == 3 / 7.5
@@ -174,11 +172,9 @@ def test_cents_stay_exact_beyond_the_precision_of_a_float(
 def test_the_mean_of_a_quarter_is_of_the_days_and_not_of_its_sums(
     serve_rows: Callable[..., Wire],
 ) -> None:
-    first = date(2024, 1, 1)
-    last = date(2024, 3, 31)
     [only] = quarters(
         serve_rows(
-            [row(first, 100, 10, 10), row(last, 100, 6, 2)], {A: december(first, last)}
+            [row(FIRST, 100, 10, 10), row(LAST, 100, 6, 2)], {A: december(FIRST, LAST)}
         )
     )
     assert only["Transactions per Card"] == 2  # of 1 and 3; the sums would give 16 / 12
@@ -231,7 +227,7 @@ def test_a_period_of_several_companies_is_reported_when_all_have_reported_it(
             if quarter["IsCurrentQuarter"]
         ]
 
-    # B has reported FQ1, A all; the running quarter stands for nothing unreported.
+    # B has reported FQ1, A all. The current quarter is the earliest unreported one, else the running one.
     assert current(Symbol=None, Brand=["b"]) == ["FQ2 2024"] * 2
     assert current(Symbol=None, Brand=["a"]) == ["FQ4 2024"]
     assert current(Symbol=None, Brand=["a", "b"]) == ["FQ2 2024"] * 2

@@ -42,7 +42,7 @@ BRANDS = {"Alpha Home": ALPH, "Alpine": ALPH, "Betamax": BETA}
 FIRST = date(2022, 6, 1)
 LAST = date(2024, 12, 20)
 TODAY = date(2025, 1, 10)
-# The team's names: none of them is the service's.
+# The team's names; the service uses none of them.
 COLUMNS = {
     "panel": "feed",
     "symbol": "ticker",
@@ -185,7 +185,7 @@ def tables(stored: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def written(kind: str, folder: Path, stored: pd.DataFrame) -> str:
-    """Store the team's tables in the given way, and return the configuration."""
+    """Store the team's tables as `kind` says, and return the configuration."""
     own = tables(stored)
     cards = own["cards"]
     if "parquet" in kind:

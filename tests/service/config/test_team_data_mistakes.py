@@ -43,6 +43,7 @@ HEADER = (
     "It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', "
     "'active_cards', 'note'."
 )
+REGION = "line 15, data.dimensions.Region:"
 MAPPINGS = [
     (
         '"day"',
@@ -62,7 +63,7 @@ MAPPINGS = [
     (
         '"state"',
         '"stat"',
-        f"line 15, data.dimensions.Region: 2024.parquet has no column 'stat'. Did you mean 'state'? {HEADER}",
+        f"{REGION} 2024.parquet has no column 'stat'. Did you mean 'state'? {HEADER}",
     ),
     (
         "[data.columns]\n",
@@ -90,18 +91,12 @@ MAPPINGS = [
     (
         '"state"',
         '"day"',
-        (
-            "line 15, data.dimensions.Region: "
-            "'day' of 2024.parquet must have text or whole numbers, not values of type date."
-        ),
+        f"{REGION} 'day' of 2024.parquet must have text or whole numbers, not values of type date.",
     ),
     (
         '"state"',
         '"spend_usd"',
-        (
-            "line 15, data.dimensions.Region: "
-            "'spend_usd' of 2024.parquet must have text or whole numbers, not numbers."
-        ),
+        f"{REGION} 'spend_usd' of 2024.parquet must have text or whole numbers, not numbers.",
     ),
     (
         "cards/*.parquet",
@@ -219,10 +214,7 @@ ROWS = [
     ),
     (
         few().assign(state=1.5),
-        (
-            "line 15, data.dimensions.Region: "
-            "'state' of *.parquet must have text or whole numbers, not numbers."
-        ),
+        f"{REGION} 'state' of *.parquet must have text or whole numbers, not numbers.",
     ),
     (
         few().assign(brand_name=Decimal(1)),
@@ -359,31 +351,24 @@ def test_one_calendar_may_apply_to_all_companies(tmp_path: Path) -> None:
     }
 
 
+LINE_3 = "line 17, data.calendar: fiscal.csv, line 3:"
+UNORDERED = "Quarters must be in chronological order, and each name unique."
 CALENDARS = [
     (
         "FQ2 2024",
         "Q2 2024",
-        (
-            "line 17, data.calendar: fiscal.csv, line 3: "
-            "'quarter' must be FQ<number> <fiscal year>, such as 'FQ3 2024', not 'Q2 2024'."
-        ),
+        f"{LINE_3} 'quarter' must be FQ<number> <fiscal year>, such as 'FQ3 2024', not 'Q2 2024'.",
     ),
-    ("FQ2 2024", "", "line 17, data.calendar: fiscal.csv, line 3: 'quarter' is empty."),
+    ("FQ2 2024", "", f"{LINE_3} 'quarter' is empty."),
     (
         "FQ2 2024",
         "FQ1 2024",
-        (
-            "line 17, data.calendar: FQ1 2024 of A US EQUITY starts on 2024-04-01, after FQ1 2024. "
-            "Quarters must be in chronological order, and each name unique."
-        ),
+        f"line 17, data.calendar: FQ1 2024 of A US EQUITY starts on 2024-04-01, after FQ1 2024. {UNORDERED}",
     ),
     (
         "FQ4 2024",
         "FQ4 2023",
-        (
-            "line 17, data.calendar: FQ4 2023 of A US EQUITY starts on 2024-10-01, after FQ3 2024. "
-            "Quarters must be in chronological order, and each name unique."
-        ),
+        f"line 17, data.calendar: FQ4 2023 of A US EQUITY starts on 2024-10-01, after FQ3 2024. {UNORDERED}",
     ),
     (
         "2024-04-01",
@@ -397,27 +382,18 @@ CALENDARS = [
     (
         "2024-06-30",
         "2024-06-31",
-        (
-            "line 17, data.calendar: fiscal.csv, line 3: "
-            "'end' must be a date such as 2024-12-31, not '2024-06-31'."
-        ),
+        f"{LINE_3} 'end' must be a date such as 2024-12-31, not '2024-06-31'.",
     ),
-    ("2024-06-30", "", "line 17, data.calendar: fiscal.csv, line 3: 'end' is empty."),
+    ("2024-06-30", "", f"{LINE_3} 'end' is empty."),
     (
         "2024-06-30",
         "2024-03-30",
-        (
-            "line 17, data.calendar: fiscal.csv, line 3: FQ2 2024 ends on 2024-03-30, "
-            "before its start on 2024-04-01."
-        ),
+        f"{LINE_3} FQ2 2024 ends on 2024-03-30, before its start on 2024-04-01.",
     ),
     (
         "2024-06-30,yes",
         "2024-06-30,perhaps",
-        (
-            "line 17, data.calendar: fiscal.csv, line 3: 'reported' must be true or false, "
-            "not 'perhaps'."
-        ),
+        f"{LINE_3} 'reported' must be true or false, not 'perhaps'.",
     ),
     (
         "quarter,",

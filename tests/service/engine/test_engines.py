@@ -469,7 +469,7 @@ def test_fractions_are_doubles_wherever_they_stand(
 
     rows = ratios(engine)
     for row, expected in zip(rows, ratios(duckdb), strict=True):
-        # The sum behind a deviation is of fractions, whose last digits follow from the order of adding.
+        # A deviation is a sum of fractions; its last digits depend on the order of adding.
         assert row.pop("deviation") == pytest.approx(
             expected.pop("deviation"), rel=1e-12
         )

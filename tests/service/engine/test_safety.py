@@ -471,7 +471,7 @@ def test_what_does_not_fit_into_memory_spills_into_a_folder_that_ends_with_the_e
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(engine.call().fetch, own_sql(sort))
         while not running.done():
-            # That was given back meanwhile.
+            # It was returned meanwhile.
             with contextlib.suppress(FileNotFoundError):
                 spilt.append(
                     sum(path.stat().st_size for path in tmp_path.rglob("*.tmp"))

@@ -501,7 +501,7 @@ def test_serve_says_what_it_could_not_get(mode: str) -> None:
 def test_functions_are_published_from_a_folder_below_the_state_folder(
     team: Path,
 ) -> None:
-    """It is readable as before, and what is beside it isn't."""
+    """It stays readable; its neighbours aren't."""
     (team / "functions" / "read.py").write_text(
         "from pathlib import Path\nfrom jupyter_funcs.service import function\n"
         "@function\ndef read(path: str) -> str: return Path(path).read_text()"

@@ -106,7 +106,7 @@ def kill(service: psutil.Process) -> None:
 def test_the_next_service_removes_what_killed_workers_have_left(
     temporary: Path, services: list[tuple[psutil.Process, Path]]
 ) -> None:
-    """At once, however recent it is. The service beside it keeps its folder, and what links point to stays."""
+    """At once, however recent it is. Another running service keeps its folder, and targets of links stay."""
     (dead, left), (_, kept) = services
     for folder in (left, kept):
         (folder / "locked" / "inner").mkdir(parents=True)

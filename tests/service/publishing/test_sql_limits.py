@@ -177,7 +177,7 @@ STUBBORN = [
 def test_a_query_that_ignores_interrupts_ends_with_its_run(
     serve: Callable[..., Wire], value: str
 ) -> None:
-    """Nothing computes any longer once the run has given up its place."""
+    """Nothing computes any more once the run has released its place."""
     wire = serve(run_seconds=1)
     assert serve().rows("Count") == [{"n": 24}]
     assert wire.call("Ask", {"text": f"SELECT {value} AS n"}).status_code in {500, 504}
@@ -297,18 +297,17 @@ def test_a_query_that_ignores_the_memory_limit_is_ended_within_it(
     """The service's memory stays as it was; its processes stay within the limit plus what Python takes."""
     wire = serve(run_seconds=60)
     assert wire.rows("Count") == [{"n": 24}]
-    before = psutil.Process().memory_info().rss
+    own = psutil.Process()
+    before = own.memory_info().rss
     most = [0, 0]
     done = threading.Event()
 
     def watch() -> None:
         while not done.wait(0.02):
-            for at, part in (
-                (0, psutil.Process()),
-                *((1, part) for part in below(psutil.Process())),
-            ):
+            for process in (own, *below(own)):
+                at = int(process != own)
                 with contextlib.suppress(psutil.Error):
-                    most[at] = max(most[at], part.memory_info().rss)
+                    most[at] = max(most[at], process.memory_info().rss)
 
     watching = threading.Thread(target=watch)
     watching.start()

@@ -897,7 +897,7 @@ def test_a_process_that_has_no_time_to_begin_is_told_from_one_that_ended(
 
 
 def end_template(workers: Workers) -> None:
-    """Kill the process whose forks are the workers, with all of them."""
+    """Kill the process that forks the workers, and all workers."""
     assert workers._template
     [process] = psutil.Process(workers._template.pid).children()
     process.kill()

@@ -158,7 +158,7 @@ def test_a_service_that_can_not_start_says_so_once(tmp_path: Path) -> None:
 def test_accounts_files_and_kept_runs_are_the_same_in_each_process(
     tmp_path: Path,
 ) -> None:
-    """What is changed by a command or in a file is seen by all, and so is a run that one of them has done."""
+    """Every process sees what a command or a file changes, and the runs that another process did."""
     config = tmp_path / "service.toml"
     environment = with_state(tmp_path)
     config.write_text(CONFIGURATION.format(server=""), encoding="utf-8")
@@ -228,7 +228,7 @@ def test_all_processes_together_check_as_many_wrong_passwords_as_one_would(
 def test_limits_are_shared_among_the_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each has its part of them, rounded up, and of DuckDB's memory."""
+    """Each process gets its share of them, rounded up, and of DuckDB's memory."""
     monkeypatch.setenv("FUNCS_STATE_DIR", str(tmp_path / "state"))
     config = tmp_path / "service.toml"
     config.write_text(

@@ -664,7 +664,7 @@ SPACES = b" " * 40_000
 def test_a_malformed_request_is_refused_in_linear_time(
     publish: Callable[..., Wire], begin: bytes, repeated: bytes, end: bytes
 ) -> None:
-    """FAULTS.md 133: parsing 30 kB took seconds, in which nobody was served."""
+    """FAULTS.md 133: parsing 30 kB took seconds, during which no request was answered."""
     with served(publish().app, http=HttpConnection) as address:
 
         def send(length: int) -> None:
@@ -682,7 +682,7 @@ def test_a_malformed_request_is_refused_in_linear_time(
 def test_requests_that_are_made_to_take_long_hold_nobody_up(
     serve: Callable[..., Served], funcs: Callable[..., str]
 ) -> None:
-    """FAULTS.md 133: a number of 1 MB and its like; the service answers others meanwhile, and ends when told to."""
+    """FAULTS.md 133: such as a number of 1 MB; the service answers other requests meanwhile, and stops on a signal."""
     service = serve()
     headers = bearer(funcs("token", "--user", "analyst"))
     number = {
@@ -949,7 +949,7 @@ def test_it_serves_again_when_a_published_file_or_the_configuration_changes(
 def test_what_a_function_prints_is_logged_with_the_request_that_ran_it(
     serve: Callable[..., Served], config: str, ann: dict[str, str]
 ) -> None:
-    """Not with that of the request for which its process was started."""
+    """Not with the id of the request that started its process."""
     service = serve("--config", config)
     for identifier in ("first", "second"):
         post(

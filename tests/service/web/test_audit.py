@@ -389,7 +389,7 @@ def test_a_minute_later_a_refusal_is_recorded_again(
 def test_no_secret_and_nothing_that_a_caller_typed_is_in_the_files(
     wire: Wire, path: Path
 ) -> None:
-    """FAULTS.md 140: in none of the files of the database."""
+    """FAULTS.md 140: no file of the database contains it."""
     key = wire.grants.add_key("ann", label="nightly")
     for name, args in (
         (TYPED, {}),

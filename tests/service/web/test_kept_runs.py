@@ -113,7 +113,7 @@ def keeping(tmp_path: Path) -> Iterator[Callable[..., Kept]]:
 
 
 class Held:
-    """A function that waits until it may go on, and counts its runs."""
+    """A function that waits until it is released, and counts its runs."""
 
     def __init__(self) -> None:
         self.go = threading.Event()
@@ -347,7 +347,7 @@ def test_results_that_were_fetched_make_room_and_others_stay(
     third = kept.look("key-00000002")
     assert third["state"] == "done"
     assert "2.5 kB" in third["note"]
-    # It isn't kept, but who waits for it gets it, with a note.
+    # It isn't kept, but a caller who waits for it gets it, with a note.
     reply = kept.ask("GET", f"{RUNS}/key-00000002/result")
     assert reply.status_code == 200
     assert "2.5 kB" in reply.headers["funcs-warning"]
@@ -544,7 +544,7 @@ def test_the_runs_of_a_process_that_ended_are_taken_over(
         patch.setattr(kept_records, "_END", "nothing")
         with pytest.raises(SetupError):
             first.records.end(done, "done", {**unnoted, "seconds": 1.0}, b"{}")
-        # It ends before the file is written that the row tells of.
+        # It ends before the file that the row names is written.
         row = first.records.add(
             1, "key-00000008", "Held", "{}", "json", 0, None, state="running"
         )

@@ -147,7 +147,7 @@ def test_a_function_that_ignores_cancellation_keeps_its_thread_and_is_logged(
     async def check() -> None:
         async with calling(wire) as call:
             assert (await call("Held")).status_code == 504
-            # The only thread is taken: whoever waits for it is told to come back, for nothing of theirs has begun.
+            # The only thread is taken. Waiting callers are told to try again, because none of their runs has begun.
             assert_busy(await call("Quick"), 429)
             warning = "A cancelled run is still running: its function ignores cancellation. Its place stays taken."
             assert await asyncio.to_thread(becomes, lambda: warning in caplog.text)
