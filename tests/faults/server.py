@@ -189,7 +189,9 @@ def faulty(
 
     def accept(listening: socket.socket) -> None:
         while not server.stopping.is_set():
-            with contextlib.suppress(OSError):  # nobody came, or it is stopped
+            with contextlib.suppress(
+                OSError
+            ):  # no client connected, or the server is stopped
                 accepted, _ = listening.accept()
                 server.connections += 1
                 sockets.append(accepted)

@@ -206,7 +206,7 @@ def test_ten_thousand_options_are_searched_and_a_page_of_them_is_sent(
 def test_a_wrong_one_of_ten_thousand_options_is_said_in_a_line(
     many: tuple[Service, Session],
 ) -> None:
-    """With similar options, not all of them; what a front end shows of the function is limited too."""
+    """With a few similar options; the text that a front end shows of the function is limited too."""
     service, session = many
     with pytest.raises(
         jf.ArgumentError, match=r"no option 'Option O0123'\. Did you mean 'Option \d+'"
@@ -269,7 +269,7 @@ def test_a_default_that_is_not_valid_is_said_and_another_value_given(
     panel.run()
     panel.result(60)
     assert service.runs[-1]["Args"] == {}
-    # As it is, it is refused where it is given.
+    # Passed unchanged, it is refused.
     with pytest.raises(jf.ArgumentError):
         session.f(**{name: default})
     panel.form[name] = default

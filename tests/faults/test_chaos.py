@@ -360,7 +360,7 @@ def test_a_service_that_is_down_gets_few_requests() -> None:
 
 def answer_503(connection: Connection) -> None:
     connection.request()
-    # It closes the connection: a client that isn't told may send the next request there.
+    # It closes the connection: otherwise a client may send the next request on it.
     answering("503 Service Unavailable", "Connection: close\r\n")(connection, b"")
 
 

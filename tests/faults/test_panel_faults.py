@@ -145,7 +145,7 @@ def test_a_panel_says_what_happened_and_goes_on(server: Faulty, name: str) -> No
     panel.form["a"] = "second"
     if name == "open":
         for _ in range(breaker.max_failures):
-            breaker.failed(loop_time(), retries.Admission(0.0))
+            breaker.failed(background.background_loop().time(), retries.Admission(0.0))
     panel.run()
     if name == "cancelled":
         wait_until(lambda: len(server.requests) == 1)
@@ -176,12 +176,6 @@ def test_a_panel_says_what_happened_and_goes_on(server: Faulty, name: str) -> No
     assert state(panel)["state"] == "done"
     panel.close()
     session.close()
-
-
-def loop_time() -> float:
-    """Return the time of the background loop."""
-
-    return background.background_loop().time()
 
 
 def test_the_cases_are_all_the_classes() -> None:

@@ -282,7 +282,7 @@ def test_a_probe_that_is_cancelled_is_no_failure_and_the_next_run_is_the_probe(
 def test_a_probe_that_is_not_sent_lets_the_next_run_be_it(
     server: Faulty, error: Exception
 ) -> None:
-    """If the token source raises, nobody waits for the probe."""
+    """If the token source raises, no run waits for the probe."""
     sources: list[Exception] = []
 
     session = opened(server)

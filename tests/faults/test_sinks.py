@@ -1,5 +1,5 @@
 """
-A token in use stands in nothing that a notebook leaves behind, whatever the service does.
+A token in use is in nothing that a notebook leaves behind, whatever the service does.
 
 One real kernel runs a notebook against a service that meets it with every kind of fault and repeats the token where it
 can; then all that the kernel printed, kept, saved and sent is searched for the token, also encoded and in pieces.
@@ -135,22 +135,23 @@ def fails(source: str) -> nbformat.NotebookNode:
     return nbformat.v4.new_code_cell(source, metadata={"tags": ["raises-exception"]})
 
 
+def faulty_notebook() -> nbformat.NotebookNode:
+    """Return a notebook that meets every fault, caught and in tracebacks of each mode."""
+    sources = (SETUP, LOOK, PANEL, FAILING_PANEL, CAUGHT.format(faults=len(FAULTS)))
+    cells = [*map(nbformat.v4.new_code_cell, sources)]
+    for mode in MODES:
+        cells.append(nbformat.v4.new_code_cell(f"%xmode {mode}"))
+        cells += [fails(f'f(a="fault {number}")') for number in SHOWN[mode]]
+    cells.append(nbformat.v4.new_code_cell("%funcs lasterror\nIn, Out, _"))
+    return nbformat.v4.new_notebook(cells=cells)
+
+
 @pytest.mark.fault(47, 102, 103)
 def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Not in outputs, tracebacks of any mode, logs, the notebook and its export, history or files."""
-    cells = [
-        nbformat.v4.new_code_cell(source)
-        for source in (SETUP, LOOK, PANEL, FAILING_PANEL)
-    ]
-    cells.append(nbformat.v4.new_code_cell(CAUGHT.format(faults=len(FAULTS))))
-    for mode in MODES:
-        cells.append(nbformat.v4.new_code_cell(f"%xmode {mode}"))
-        cells += [fails(f'f(a="fault {number}")') for number in SHOWN[mode]]
-    cells.append(nbformat.v4.new_code_cell("%funcs lasterror\nIn, Out, _"))
-    notebook = nbformat.v4.new_notebook(cells=cells)
-
+    notebook = faulty_notebook()
     work = tmp_path / "work"
     home = tmp_path / "home"
     work.mkdir()
@@ -178,7 +179,7 @@ def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
             ipython_hist_file=str(home / "history.sqlite"),
         )
         with client.setup_kernel():
-            for at, cell in enumerate(cells):
+            for at, cell in enumerate(notebook.cells):
                 client.execute_cell(cell, at)
             client.set_widgets_metadata()
             arguments = [
@@ -189,7 +190,7 @@ def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
 
     failed = [
         out.ename
-        for cell in cells
+        for cell in notebook.cells
         for out in cell.outputs
         if out.output_type == "error"
     ]
@@ -210,11 +211,11 @@ def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
             request.partition(b"\r\n\r\n")[2].decode() for request in requests
         ),
     }
-    for path in [*work.rglob("*"), *home.rglob("*")]:
-        if path.is_file():
-            sinks[f"file {path.relative_to(tmp_path)}"] = path.read_bytes().decode(
-                "latin-1"
-            )
+    sinks |= {
+        f"file {path.relative_to(tmp_path)}": path.read_bytes().decode("latin-1")
+        for path in tmp_path.rglob("*")
+        if path.is_file()
+    }
     assert "history.sqlite" in " ".join(sinks)
     assert any("saved.pickle" in sink for sink in sinks)
     assert {

@@ -443,7 +443,7 @@ def test_an_interrupt_keeps_what_came_and_the_same_call_goes_on(
     )
     assert not leaks(shown(caught.value))
     service.held = set()
-    # Another one loses nothing of it.
+    # A further sweep loses none of them.
     session.f.with_options(cache=False).sweep(a=["50", "51"])
     frame = sweep(session, cache=cache)
     check(frame, range(40))
