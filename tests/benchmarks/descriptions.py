@@ -47,7 +47,7 @@ COLUMNS = ("harmed", "exact", "kinds", "defaults", "lows", "highs")
 
 
 class Declared(NamedTuple):
-    """One parameter, and what its package declares of it."""
+    """One parameter, and what its package declares about it."""
 
     name: str
     description: str

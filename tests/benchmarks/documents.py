@@ -84,7 +84,7 @@ def operations(root: Any) -> int:
 
 
 def connected(path: Path, root: Any) -> Connection:
-    """Return the connection to a document whose user allows the first server that has an address of its own."""
+    """Return a connection to a document that allows the first server with an absolute address."""
     about = only(dict, root)
     scheme = (
         "https"

@@ -268,7 +268,7 @@ def by_name(rows: Rows) -> dict[str, dict[str, Any]]:
 
 
 class Wanted(NamedTuple):
-    """The values that a frame has to hold, by column in order; `labels` are those of its rows."""
+    """The values that a frame has to hold, by column in order; `labels` are its row labels."""
 
     labels: list[str]
     columns: list[tuple[str | None, list[Any]]]
@@ -368,7 +368,7 @@ def difference(frame: pd.DataFrame, wanted: Wanted) -> str | None:
         return f"{len(frame.columns)} columns for {len(wanted.columns)}"
     for place, (name, values) in enumerate(wanted.columns):
         title = str(frame.columns[place])
-        # A name that comes again may be told apart.
+        # A repeated name may have a number after it.
         if (
             name is not None
             and title != name
@@ -816,13 +816,13 @@ def mistake(reply: bytes, wanted: Wanted, *, lines: bool = False) -> str | None:
     """Say what ours does not hold."""
     try:
         return difference(jf.to_frame(reply, lines=lines), wanted)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the table tells it
+    except Exception as error:  # noqa: BLE001 - the table shows any error
         return f"{type(error).__name__}: {error}"
 
 
 def odd(name: str, count: int) -> dict[str, Any]:
     """
-    Give the median milliseconds of the base, and the ratio of ours for each way to send a body.
+    Return the median milliseconds of the base, and the ratio of ours for each way to send a body.
 
     For objects in rows also that to json_normalize, which makes the same columns; sent in the last way.
     """
@@ -926,7 +926,7 @@ def peak(name: str, path: str, side: str) -> dict[str, float]:
 
 
 def _held(what: str) -> float:
-    # Not getrusage, whose maximum includes that of the process which started this one.
+    # Not getrusage: its maximum includes the process that started this one.
     match = re.search(
         rf"{what}:\s+([0-9]+) kB", Path("/proc/self/status").read_text(encoding="ascii")
     )
@@ -948,7 +948,7 @@ def exact() -> dict[str, list[str]]:
             try:
                 frame = reader(body_of(reply)) if reader else jf.to_frame(reply)
                 wrong = difference(frame, wanted) and difference(frame, wanted.dotted())
-            except Exception as error:  # noqa: BLE001 - whatever it is, the table tells it
+            except Exception as error:  # noqa: BLE001 - the table shows any error
                 wrong = f"{type(error).__name__}: {error}".partition("\n")[0]
             if wrong:
                 failed.setdefault(side, []).append(f"{name}: {wrong}")

@@ -10,7 +10,7 @@ the processor's time of a listing, py-spy finds 28 % in sending its 12 kB, which
 reading the request, 11 % in the line of the log, and 11 % in the token and the grants: a look at the version of the
 accounts, twice, and at the file of keys. The rest is Starlette's layers, the check of the body and the event loop.
 """
-# ruff: noqa: T201 - a table is what it gives
+# ruff: noqa: T201 - it prints a table
 
 from __future__ import annotations
 

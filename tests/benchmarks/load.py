@@ -13,7 +13,7 @@ it is what a busy machine changes least. The first call of ours starts the embed
 demo data, which are generated before, as in every kernel of a machine but the first; raw DuckDB reads the same file
 into a frame; jupysql connects to DuckDB in memory and reads one number.
 """
-# ruff: noqa: T201 - a table is what it gives
+# ruff: noqa: T201 - it prints a table
 
 from __future__ import annotations
 

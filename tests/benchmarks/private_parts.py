@@ -4,7 +4,7 @@ What the private parts of dependencies that the client uses are worth: ``python 
 Each is measured with and without, in turn and in one run, so that a ratio says what going without would cost. One that
 isn't worth at least a tenth has to go.
 """
-# ruff: noqa: T201 - a table is what it gives
+# ruff: noqa: T201 - it prints a table
 
 from __future__ import annotations
 

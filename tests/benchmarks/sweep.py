@@ -14,7 +14,7 @@ a frame of 50 rows, and all of them one. Beside each stands the processor's time
 busy machine changes least. Then: what a second sweep costs of the first where the cache is on, and what stacking 10,000
 blocks costs beside `pd.concat`.
 """
-# ruff: noqa: T201 - a table is what it gives
+# ruff: noqa: T201 - it prints a table
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ async def bare(url: str, in_flight: int) -> Took:
 
 
 async def one_pool(url: str, in_flight: int) -> Took:
-    """Return what an `httpx.AsyncClient` takes, whose one pool is as large as it must be."""
+    """Return the time of an `httpx.AsyncClient` whose one pool is large enough."""
     import httpx
 
     limits = httpx.Limits(
@@ -191,7 +191,7 @@ async def transport(url: str, in_flight: int) -> Took:
 
 
 def sweeper(url: str) -> Callable[..., Took]:
-    """Return what sweeps, and tells what it took."""
+    """Return a function that sweeps and returns how long it took."""
     import jupyter_funcs as jf
 
     function = jf.connect(url, token=TOKEN)["Frames"].with_options(progress=False)

@@ -4,7 +4,7 @@ How long a Tab takes with 10,000 functions of six parameters: ``python -m tests.
 Through a whole IPython shell, as `complete_request` asks it, with jedi on; the first Tab of a kind is shown beside the
 median and the slowest of the others. Beside it stands the same for a plain Python object with as many methods.
 """
-# ruff: noqa: T201 - a table is what it gives
+# ruff: noqa: T201 - it prints a table
 
 from __future__ import annotations
 
