@@ -11,7 +11,7 @@ from jupyter_funcs.cli.main import main
 
 HEAD = "from jupyter_funcs.service import function\n\n"
 ONE = f"{HEAD}@function\ndef {{}}\n    return 1\n"
-# The start of what is said of each file; {0} is its path.
+# The start of the error about each file; {0} is its path.
 WRONG = {
     "a.py": ("def f(:", "{0}, line 1: SyntaxError: invalid syntax."),
     "b.py": (

@@ -249,7 +249,7 @@ def test_an_environment_that_cannot_be_written_is_said(
 
 
 def refuse(folder: Path) -> None:
-    """Make a folder read-only, for root too, whom permissions don't stop."""
+    """Make a folder read-only, for root too: permissions don't stop root."""
     if os.geteuid():
         folder.chmod(0o555)
         return

@@ -212,7 +212,7 @@ def test_a_tools_schema_is_the_functions_without_what_assistants_refuse(
 def test_a_schema_of_an_object_is_cleaned_and_the_catalog_unchanged(
     answering: Callable[..., Session],
 ) -> None:
-    """Its inner descriptions have no invisible characters; odd schemas are no obstacle."""
+    """Its inner descriptions have no invisible characters; odd schemas don't stop it."""
     inner = {
         "type": "object",
         "properties": {"a": {"type": "string", "description": "A\u200bb"}},
@@ -339,7 +339,7 @@ def test_a_result_has_no_invisible_characters() -> None:
 def test_a_token_in_a_reply_does_not_reach_an_assistant(
     answering: Callable[..., Session],
 ) -> None:
-    """Not from data, column names, errors or the catalog, as it is or in base64; all the rest of them does."""
+    """Not from data, column names, errors or the catalog, plain or in base64; everything else of them does."""
     coded = base64.urlsafe_b64encode(f"x{CANARY}".encode()).decode()
     rows = [{"n": 1, "said": f"token={CANARY};"}, {"n": 2, CANARY: coded}]
     bodies = {

@@ -1,4 +1,4 @@
-"""`jupyter funcs list --profile NAME` for a profile of each kind, in a shell, and what is said of one that is wrong."""
+"""`jupyter funcs list --profile NAME` for a profile of each kind, in a shell, and the error about a wrong one."""
 
 from __future__ import annotations
 

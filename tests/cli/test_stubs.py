@@ -1,4 +1,4 @@
-"""``jupyter funcs stubs``: a catalog becomes a typed module for mypy and editors; none of its texts become code."""
+"""``jupyter funcs stubs``: a catalog becomes a typed module for mypy and editors; its texts never become code."""
 
 from __future__ import annotations
 
