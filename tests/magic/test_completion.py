@@ -112,7 +112,7 @@ def after_tab(text: str, completions: list[Completion]) -> list[str]:
 
 
 def matched(shell: InteractiveShell, text: str, at: int | None = None) -> Any:
-    """Return what our matcher alone gives at the end of a text, or in another of its lines."""
+    """Return what our matcher alone offers at the end of a text, or in another of its lines."""
     *above, line = text.split("\n")
     place = len(above) if at is None else at
     context = CompletionContext(

@@ -48,7 +48,7 @@ def offered(shell: InteractiveShell, text: str = CALL) -> list[str]:
 def test_the_first_tab_connects_and_the_first_use_sends_nothing_more(
     shell: Any, server: Faulty, capfd: Any
 ) -> None:
-    """A fast service completes at once; `%load_ext` and other lines than those of functions connect to nothing."""
+    """A fast service completes at once; `%load_ext` and lines without a function don't connect."""
     for line in ("%funcs ", "%funcs connect ", "%funcs again ", "%funcs history "):
         tab(shell, line)
     assert extension.of(shell).state.connected() is None

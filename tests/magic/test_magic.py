@@ -60,7 +60,7 @@ def greeting(run: Any, shell: InteractiveShell) -> Any:
 def test_a_line_in_a_function_sees_its_variables(
     greeting: Any, shell: InteractiveShell
 ) -> None:
-    """Before those of the notebook, which are as before when it ends."""
+    """They win over the notebook's variables, which are unchanged afterwards."""
     greeting("name = 'of the notebook'")
     greeting("def f(name):\n    frame = %funcs call hello name=$name\n    return frame")
     assert greeting("f('of f')")["said"].tolist() == ["of f"]
@@ -518,7 +518,7 @@ def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
         run("%funcs connect nowhere")
 
 
-# By the class of the error: a bad cell, and a pattern of what is said of it.
+# By the class of the error: a bad cell, and a pattern of its message.
 BAD: dict[type[jf.FuncsError], dict[str, str]] = {
     jf.ArgumentError: {
         "%funcs fnd panel": "no subcommand 'fnd'(.|\n)*'find'",
@@ -767,7 +767,7 @@ def test_waiting_runs_the_panel_in_the_cell(
 
 
 def test_a_panel_that_runs_at_once_makes_run_all_whole(run: Any) -> None:
-    """--run opens the panel with a run of its values, for which the next cell waits."""
+    """--run opens the panel and runs its values; the next cell waits for the result."""
     panel = run(f"%funcs panel {DAILY} --run")
     pd.testing.assert_frame_equal(run("%funcs result"), panel.result(60))
     with pytest.raises(jf.ArgumentError, match="Panel Name is required"):
@@ -778,7 +778,7 @@ def test_a_panel_that_runs_at_once_makes_run_all_whole(run: Any) -> None:
 def test_a_panel_names_the_result_that_its_cell_names(
     run: Any, shell: InteractiveShell, name: str
 ) -> None:
-    """`--run -o NAME` waits, so that the next line has the result; another name is another cell, until that is told."""
+    """`--run -o NAME` waits for the result; after a rename the panel differs from its cell, until that is updated."""
     assert run(f"{name} = 1\n%funcs panel {DAILY} --run -o {name}\nlen({name})") == 1826
     panel = extension.of(shell).state.panel
     page = Page(panel)
