@@ -260,13 +260,11 @@ MISTAKES = [
     ),
     (
         "memory_limit = '1KB'",
-        ["line 1, memory_limit: must be greater than or equal to 16777216, not '1KB'."],
+        "line 1, memory_limit: must be greater than or equal to 16777216, not '1KB'.",
     ),
     (
         "[functions]\nmemory_limit = '50 MB'",
-        [
-            "line 2, functions.memory_limit: must be greater than or equal to 134217728, not '50 MB'."
-        ],
+        "line 2, functions.memory_limit: must be greater than or equal to 134217728, not '50 MB'.",
     ),
     (
         "engine = 'duckdb'",
