@@ -27,6 +27,7 @@ from pandas.api.types import (
 from jupyter_funcs.catalog.fields import Field, Kind
 from jupyter_funcs.catalog.schemas import text_of
 from jupyter_funcs.catalog.values import UNSET, part_at
+from jupyter_funcs.core.text import recorded
 from jupyter_funcs.frames.columns import (
     MAX_EXACT,
     join_texts,
@@ -334,7 +335,7 @@ _WIDENED: list[
 # Arguments
 
 
-def _argument(values: Sequence[str | list[str] | None], kind: Kind) -> Series:
+def _argument(values: Sequence[Any], kind: Kind) -> Series:
     """Return the column of an argument, one row per run."""
     texts = list(map(_text_of_argument, values))
     with suppress(ValueError, OverflowError):
@@ -355,7 +356,11 @@ def _argument(values: Sequence[str | list[str] | None], kind: Kind) -> Series:
 
 
 def _text_of_argument(value: Any) -> Any:
-    return ", ".join(map(text_of, value)) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return ", ".join(map(text_of, value))
+    if isinstance(value, str | int | float | None):
+        return value
+    return text_of(recorded(value))
 
 
 def _has_only(
@@ -379,14 +384,14 @@ def _has_only(
     )
 
 
-def _is_same(value: Any, sent: str | list[str] | None) -> bool:
+def _is_same(value: Any, sent: Any) -> bool:
     """Return whether a value equals what was sent: as text, number or date."""
     if isinstance(value, list):
         return bool(value == sent)
     if sent is None or pd.isna(value):
         return sent is None and bool(pd.isna(value))
-    text = ", ".join(sent) if isinstance(sent, list) else sent
-    with suppress(ValueError, InvalidOperation):
+    text = _text_of_argument(sent)
+    with suppress(ValueError, TypeError, InvalidOperation):
         if isinstance(value, dt.datetime):
             return bool(value == dt.datetime.fromisoformat(text))
         if isinstance(value, float):
@@ -394,7 +399,7 @@ def _is_same(value: Any, sent: str | list[str] | None) -> bool:
         if isinstance(value, numbers.Integral) and str(value) not in {"True", "False"}:
             return Decimal(int(value)) == Decimal(text)
 
-    return str(value) == text
+    return str(value) == str(text)
 
 
 def _unused(name: Hashable, used: Collection[Hashable]) -> Hashable:

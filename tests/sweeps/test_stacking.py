@@ -395,10 +395,14 @@ def test_an_argument_is_typed_by_its_field(
         (str(BIG), BIG),
         ("007", "007"),
         (str(2**70), 2**70),
+        (True, True),
+        (7, "7"),
+        ([1, 2], "1, 2"),
+        ({"k": 1}, '{"k": 1}'),
     ],
     ids=row_id,
 )
-def test_a_column_that_holds_the_argument_is_kept_once(sent: str, gave: Any) -> None:
+def test_a_column_that_holds_the_argument_is_kept_once(sent: Any, gave: Any) -> None:
     """If equal as text, numbers or dates; it comes first, with the dtype of the result."""
     first = block([{"n": 1, "a": gave}, {"n": 2, "a": gave}])
     second = block([{"n": 3, "a": gave}])
@@ -446,6 +450,25 @@ def test_a_run_without_rows_takes_no_column_away() -> None:
     frame = stack(block([{"Symbol": "a"}]), block([]), block([{"Symbol": "c"}]))
     assert frame.columns.tolist() == ["Symbol"]
     assert frame["Symbol"].tolist() == ["a", "c"]
+
+
+@pytest.mark.parametrize("gave", ["x", 1.5, 7, True, "2026-01-01"])
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        ([1, 2], "1, 2"),
+        ({"k": 1}, '{"k": 1}'),
+        (pd.DataFrame({"a": [1]}), "<DataFrame>"),
+    ],
+    ids=["a list of numbers", "an object", "a table"],
+)
+def test_any_argument_may_have_a_column_of_its_name_beside_it(
+    sent: Any, shown: str, gave: Any
+) -> None:
+    blocks = [({"a": sent}, block([{"a": gave}]))]
+    frame = stacked(blocks, field("a", Kind.JSON))
+    assert frame["a (argument)"].tolist() == [shown]
+    assert frame["a"].tolist() == blocks[0][1]["a"].tolist()
 
 
 def test_the_name_of_an_argument_is_free() -> None:
