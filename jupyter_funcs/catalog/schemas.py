@@ -50,7 +50,6 @@ _SAYING = {
     "not",
     "if",
 }
-_LIMITS = {"minLength", "maxLength", "minItems", "maxItems"}
 _LOWER = {"minimum", "exclusiveMinimum"}
 _UPPER = {"maximum", "exclusiveMaximum"}
 _ALSO_NUMBERS: dict[str, set[str]] = {"decimal": {"integer", "string"}}
@@ -731,9 +730,7 @@ def _problem_of(schema: Values, value: Any) -> str:
     if error is None:
         return ""
     message = str(error.message)
-    if error.validator in _LIMITS:
-        message += f" ({error.validator} is {error.validator_value})"
-    elif error.context and all(own.validator == "type" for own in error.context):
+    if error.context and all(own.validator == "type" for own in error.context):
         types = (quote(own.validator_value) for own in error.context)
         message = f"{text_of(error.instance)} is not of type {listed(types, 'or')}"
     if at := "/".join(map(str, error.absolute_path)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -363,6 +364,7 @@ class PagedRun:
         return reply
 
 
+@dataclass
 class PageStore:
     """
     The pages of a run in the cache, from which an interrupted run goes on.
@@ -371,12 +373,11 @@ class PageStore:
     has ended.
     """
 
-    def __init__(self, cache: Cache, key: str, max_age: float) -> None:
-        self._cache = cache
-        self._key = key
-        self._max_age = max_age
-        self._run = 0
-        self._writer: CacheWriter | None = None
+    _cache: Cache
+    _key: str
+    _max_age: float
+    _run: int = 0
+    _writer: CacheWriter | None = None
 
     def open(self) -> None:
         """Go on with the interrupted run, or begin one."""

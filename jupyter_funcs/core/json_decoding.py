@@ -109,10 +109,9 @@ def read_object(data: bytes | str) -> JsonObject:
 
 
 def json_of_python(text: str) -> str:
-    """Return the JSON of a dictionary or a list that is written as in Python; an empty text for anything else."""
-    if text.lstrip()[:1] in {"{", "["}:
-        with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            return json.dumps(ast.literal_eval(text.strip()))
+    """Return the JSON of a dictionary that is written as in Python; an empty text for anything else."""
+    with suppress(Exception):  # it may be any text
+        return json.dumps({**ast.literal_eval(text.strip())})
     return ""
 
 

@@ -285,8 +285,6 @@ def read_value(
         if "{" in text or not LETTER_ESCAPE.search(text):
             with suppress(ValueError, RecursionError):
                 return JsonList(text)
-        if "{" in text and (written := json_of_python(text)):
-            return JsonList(written)
         return _items(text)
 
     if text.startswith("{") and _object_end(text) == len(text):

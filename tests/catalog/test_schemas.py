@@ -468,8 +468,7 @@ PROBLEMS: list[tuple[Any, Any, str]] = [
     (CENTS, {"price": 19.995}, "19.995 is not a multiple of 0.01 (at price)"),
     (EITHER, 1.5, "1.5 is not of type 'string' or 'integer'"),
     (EITHER, None, "null is not of type 'string' or 'integer'"),
-    (EITHER, "a", "'a' is too short (minLength is 3)"),
-    ({"type": "array", "maxItems": 1}, [1, 2], "[1, 2] is too long (maxItems is 1)"),
+    (EITHER, "a", "'a' is too short"),
 ]
 
 

@@ -664,7 +664,3 @@ def test_a_dictionary_of_python_is_one_value_with_its_quotes(value: str) -> None
 def test_other_braces_are_text(value: str) -> None:
     assert split_line(f"name o={value} k=2") == ["name", f"o={value}", "k=2"]
     assert read_word(value, {}) == value.replace("'", "")
-
-
-def test_a_list_of_dictionaries_of_python_is_one_of_json() -> None:
-    assert read_word("[{'a': 1.10}, {'a': None}]", {}) == [{"a": "1.1"}, {"a": None}]
