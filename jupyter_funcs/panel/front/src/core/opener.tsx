@@ -11,7 +11,6 @@ interface OpenerProps extends Record<string, unknown> {
 /** A button, and what it opens beside itself. */
 export function Opener({ opens, draw, ...rest }: OpenerProps) {
   const [anchor, open] = useState<HTMLElement | null>(null);
-  const close = () => open(null);
   return (
     <>
       <Button
@@ -22,7 +21,7 @@ export function Opener({ opens, draw, ...rest }: OpenerProps) {
         }
         {...rest}
       />
-      {anchor && !rest.disabled && draw(anchor, close)}
+      {anchor && !rest.disabled && draw(anchor, () => open(null))}
     </>
   );
 }

@@ -1,6 +1,6 @@
 const GAP = 4;
 const MARGIN = 8;
-const LEAST_ROOM = 240;
+const LEAST_ROOM = 360;
 const LEAST_HEIGHT = 160;
 const MOST_HEIGHT = 560;
 
@@ -13,7 +13,10 @@ export function placeBeside(box: HTMLElement, target: Element, width?: number, r
   const wide = Math.min(width ?? Math.max(box.offsetWidth, at.width), most);
   const below = innerHeight - at.bottom - GAP - MARGIN;
   const above = at.top - GAP - MARGIN;
-  const isAbove = below < Math.min(box.scrollHeight, LEAST_ROOM) && above > below;
+  // Once above, it stays there while a list gets shorter.
+  const wasAbove = box.style.top === "auto";
+  const isTight = below < Math.min(box.scrollHeight, LEAST_ROOM);
+  const isAbove = above > below && (wasAbove || isTight);
   const room = Math.max(isAbove ? above : below, LEAST_HEIGHT);
   const left = Math.min(right ? at.right - wide : at.left, innerWidth - wide - MARGIN);
   Object.assign(box.style, {

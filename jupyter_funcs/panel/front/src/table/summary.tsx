@@ -32,8 +32,8 @@ interface ValuesProps extends SummaryProps {
 
 function Values(props: ValuesProps) {
   const { column, summary } = props;
-  const { distinct, histogram, short, top } = summary;
-  const [low, high] = short;
+  const { distinct, histogram, top } = summary;
+  const [low, high] = summary.short;
   if (top.length) return <Top {...props} />;
   if (low && isDate(column) && histogram.length < 2)
     return (
