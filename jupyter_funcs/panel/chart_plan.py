@@ -174,7 +174,6 @@ class Times:
         return base, steps
 
     def _fits(self, step: str, lines: int) -> bool:
-        """Return whether the table of so many lines with this step isn't too large."""
         return step in STEPS and STEPS[step].periods(self.span) * lines <= _MOST_CELLS
 
     def incomplete(self, step: str) -> dict[str, pd.Timestamp]:
@@ -275,7 +274,6 @@ class Plan:
         options: Mapping[str, str],
         off: Sequence[str] = (),
     ) -> None:
-        """Add a choice to those of the page; options that are `off` can't be chosen."""
         offered = [
             {"value": option, "label": text, "disabled": option in off}
             for option, text in options.items()
@@ -289,6 +287,7 @@ class Planner:
     """The columns of a frame, by their roles in a chart."""
 
     def __init__(self, frame: pd.DataFrame, about: str) -> None:
+        self.about = about
         self.columns = read(frame, about, _MOST_COLUMNS)
         self.left_out = frame.shape[1] - len(self.columns)
         self.measures = [
@@ -333,12 +332,9 @@ class Planner:
         follows = self._follows
         columns = [*self._of(Role.PERIOD), *self._of(Role.TIME)]
         for column in columns[:_MOST_AXES]:
-            same = (
-                other
-                for other in axes
-                if follows(column, other) and follows(other, column)
-            )
-            if not any(same):
+            if not any(
+                follows(column, other) and follows(other, column) for other in axes
+            ):
                 axes.append(column)
 
         return axes
@@ -603,8 +599,7 @@ class Planner:
 
 def calendars_differ(periods: pd.Series[Any], dates: Iterable[pd.Series[Any]]) -> bool:
     """Return whether fiscal quarters of the same name start or end on different days."""
-    first = next(iter(periods.dropna()), "")
-    if "Q" not in str(first).upper():
+    if "Q" not in str(next(iter(periods.dropna()), "")).upper():
         return False
     ends = [days for days in dates if {"start", "end"} & {*words(str(days.name))}]
     return any(

@@ -263,12 +263,12 @@ def _area(points: Vertices, place: Place, colour: str, _: float) -> str:
 
 def _bins(points: Vertices, place: Place, colour: str, wide: float) -> str:
     """Fill a rectangle for each point, up to the next one."""
-    bins = []
-    for x, y, base in points:
-        end = x + wide
-        corners = (x, base), (x, y), (end, y), (end, base)
-        bins.append("L".join(place(*corner) for corner in corners))
-
+    bins = [
+        "L".join(
+            [place(x, base), place(x, y), place(x + wide, y), place(x + wide, base)]
+        )
+        for x, y, base in points
+    ]
     return f'<path d="M{"ZM".join(bins)}Z" fill="{colour}" fill-opacity=".7"/>'
 
 
@@ -284,10 +284,9 @@ _DRAWN: dict[str, Callable[[Vertices, Place, str, float], str]] = {
 def ticks(low: float, high: float, count: int = 5) -> list[float]:
     """Return round numbers from one at or below `low` to one at or above `high`."""
     span = (high - low) or abs(high) or 1.0
-    least = span / count
-    size = 10 ** math.floor(math.log10(least))
+    size = 10 ** math.floor(math.log10(span / count))
     steps = (size * factor for factor in (1, 2, 2.5, 5, 10))
-    step = next(step for step in steps if step >= least)
+    step = next(step for step in steps if step >= span / count)
     first = math.floor(low / step)
     last = max(math.ceil(high / step - 1e-9), first + 1)
     return [place * step for place in range(first, last + 1)]

@@ -55,7 +55,6 @@ class Chart:
     """The charts of one frame, for any thread. Reads its columns once."""
 
     def __init__(self, frame: pd.DataFrame, about: str = "") -> None:
-        self._about = about
         self._planner = Planner(flat(frame), about)
 
     def view(
@@ -88,7 +87,7 @@ class Chart:
             "log": points.is_log,
             "names": planner.labels(plan.colour, names),
             "hidden": points.hidden,
-            "unit": _unit(plan, self._about),
+            "unit": _unit(plan, planner.about),
             "code": _program(points, source.splitlines()),
         }
 
@@ -126,7 +125,6 @@ class Points:
         self._code = ["data = pd.DataFrame({"]
         self.edges: list[float] = []  # of a histogram
         self.rows = 0
-        self.rows_of_a_point = 1  # where no column has times or categories
         self.coded = Coded(pd.DataFrame(), "table")
 
     def code(self, source: Sequence[str]) -> list[str]:
@@ -190,6 +188,8 @@ class Points:
         if data.value.empty:
             return "These rows have no values of this measure."
 
+        self.rows_of_a_point = max(1, -(-len(data.value) // POINTS_OF_A_LINE))
+
         kind = self.plan.kind
         if kind == "histogram":
             self._count(data)
@@ -243,16 +243,13 @@ class Points:
         """Aggregate the rows of each point."""
         plan = self.plan
         step, sums = plan.aggregation
-        rows = len(data.value)
         data = self._largest(data)
         # Times up to a day are the starts of their own periods.
         is_longer = bool(step) and (step != plan.base or STEPS[step].seconds > DAY)
         by: Any
         if not plan.x:
             data = self.do("data", data.reset_index(drop=True))
-            every = max(1, -(-rows // POINTS_OF_A_LINE))
-            by = data.index // every * every
-            self.rows_of_a_point = every
+            by = data.index // self.rows_of_a_point * self.rows_of_a_point
         elif is_longer:
             by = data[plan.x.name].dt.to_period(STEPS[step].period)
         else:
@@ -390,13 +387,10 @@ class Points:
         elif plan.lines and not plan.split and len(self.table.columns) == 1:
             return f"{name} · {self.table.columns[0]}"
 
-        if not plan.colour or not plan.colour.name:
-            return name
-
-        by = plan.colour.name
+        by = plan.colour.name if plan.colour else ""
         if by.istitle():
             by = by.lower()
-        return f"{name} by {by}"
+        return f"{name} by {by}" if by else name
 
     def do(self, name: str, step: Coded, why: str = "") -> Coded:
         """Assign the result of a step to a variable of the code."""
@@ -440,7 +434,6 @@ class Points:
             self.set(self.coded.dropna(how="all"))
 
     def _average(self) -> None:
-        """Average the short periods of each point, or note how its rows are aggregated."""
         plan = self.plan
         step = plan.step
         first, sums = plan.aggregation
@@ -470,7 +463,6 @@ class Points:
         self.notes.append(f"The {which} {are} incomplete and left out.")
 
     def _convert(self) -> None:
-        """Convert the values to what is shown: a moving average, an index or a growth."""
         plan = self.plan
         if plan.show == "average":
             self.set(self.coded.rolling("7D").mean())
@@ -530,10 +522,10 @@ class Points:
             else:
                 notes.append(f"Only {name} rows are drawn.")
 
-        columns = filter(None, (plan.y, plan.x))
         notes += self.left_out
-        notes += [column.note for column in columns if column.note]
-        return notes
+        return notes + [
+            column.note for column in (plan.y, plan.x) if column and column.note
+        ]
 
 
 def _chart(points: Points, *, all_lines: bool) -> Json:
@@ -635,8 +627,7 @@ def _rounded(values: Any, format_: str) -> Any:
     """Round to nine digits, and large amounts to cents: the page is sent every digit."""
     size = max(float(np.nanmax(np.abs(values.to_numpy(float)))), 1e-9)
     most = 2 if format_ == "money" and size >= 100 else 12
-    decimals = max(9 - math.floor(math.log10(size)), 0)
-    return values.round(min(decimals, most))
+    return values.round(min(max(9 - math.floor(math.log10(size)), 0), most))
 
 
 def _nothing(why: str, choices: Sequence[Json] = ()) -> Json:

@@ -79,7 +79,6 @@ class Expression:
         return f" _quoted_{len(self._quoted) - 1}_ "
 
     def _of(self, node: ast.AST) -> Coded:
-        """Compute a node and the code of its result."""
         match node:
             case ast.Constant(value=int() | float() as number) if not isinstance(
                 number, bool

@@ -322,7 +322,6 @@ class FormView:
                 yield f"Fill in {listed(labels)}."
 
     def _state(self, field: Field, args: Args, errors: Said, warnings: Said) -> Json:
-        """Return the value of a field and what is said of it, without what is empty."""
         name = field.name
         is_set = self.form.is_set(name)
         wrong = [*self._refused.get(name, ())]

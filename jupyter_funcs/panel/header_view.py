@@ -116,8 +116,9 @@ class HeaderView:
         for slug, (title, function) in islice(
             rows.items(), first, first + _MOST_LISTED
         ):
-            if not page or page[-1]["title"] != _shown(title):
-                page.append({"title": _shown(title), "functions": []})
+            shown = _shown(title)
+            if not page or page[-1]["title"] != shown:
+                page.append({"title": shown, "functions": []})
             page[-1]["functions"].append(self.function(function, slug))
 
         return {"sections": page, "total": len(catalog), "found": len(rows)}

@@ -235,7 +235,6 @@ class HistoryView:
         return frame
 
     def _args(self, before: Run, after: Run) -> Json:
-        """Return the arguments that differ, on both sides, and the same ones as a text."""
         labels = self._labels(before.function) | self._labels(after.function)
         sides = before.args, after.args
         is_shared = any if before.function == after.function else all
@@ -248,10 +247,10 @@ class HistoryView:
             if len({_key(args, name) for args in sides}) == 1:
                 same.append(f"{label} {_text(before.args[name])}")
                 continue
-            texts = [_text(args[name]) if name in args else "" for args in sides]
-            if texts[0] == texts[1]:  # 5 and "5"
-                texts = [_text(args.get(name), quotes=True) for args in sides]
-            differ.append({"name": label, "before": texts[0], "after": texts[1]})
+            old, new = (_text(args[name]) if name in args else "" for args in sides)
+            if old == new:  # 5 and "5"
+                old, new = (_text(args.get(name), quotes=True) for args in sides)
+            differ.append({"name": label, "before": old, "after": new})
 
         return {"args": differ, "same": " · ".join(same)}
 
@@ -335,7 +334,6 @@ def _key(args: Args, name: str) -> Hashable:
 
 
 def _text(value: Any, *, quotes: bool = False) -> str:
-    """Return the value of an argument for display, with secrets masked."""
     if isinstance(value, str) and (quotes or value != value.strip()):
         value = f"'{value}'"
     if isinstance(value, list) and len(value) > 3:
@@ -405,10 +403,8 @@ def _counted(
 def _code(
     runs: list[Run], names: tuple[str, str] | None, left_out: Sequence[Any] = ()
 ) -> str:
-    arguments = [_frame_code(run) for run in runs]
-    if left_out:
-        drop = f".drop(columns={literal(left_out)})"
-        arguments = [f"{frame}{drop}" for frame in arguments]
+    drop = f".drop(columns={literal(left_out)})" if left_out else ""
+    arguments = [f"{_frame_code(run)}{drop}" for run in runs]
     if names:
         arguments.append(f"names={names}")
     return f"import jupyter_funcs as jf\n\njf.diff({', '.join(arguments)})"

@@ -124,7 +124,6 @@ class JsonTree:
 
 
 def _items(value: Any) -> Iterable[tuple[str | int, Any]]:
-    """Return the items of an object or an array with their keys or positions."""
     if isinstance(value, dict):
         return value.items()
     return enumerate(value) if isinstance(value, list) else ()

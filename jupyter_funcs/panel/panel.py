@@ -256,7 +256,6 @@ class Panel(anywidget.AnyWidget):
         future.add_done_callback(lambda done: self._asked.pop(done, None))
 
     async def _answer(self, content: object) -> None:
-        """Answer a request, or say why it failed; publish what it may have changed."""
         state = self._state
         is_news = True
         try:

@@ -270,18 +270,13 @@ class ResultView:
         steps: Steps = NO_STEPS,
     ) -> Json:
         """Save a file beside the notebook, or return it for download; replace a file only if asked to."""
-        table = self.table.made(steps)
-        rows = plural(table.rows, "row")
-        if ending == "file" and self._file:
-            rows = self._file.kind
-            name = _file_name(name, self._file.ending[1:])
-        else:
-            name = _file_name(name, ending)
-
+        file = self._file if ending == "file" else None
+        name = _file_name(name, file.ending[1:] if file else ending)
         view = {"said": "", "exists": False, "name": name, "data": ""}
         if not (download or replace) and os.path.lexists(name):
             return view | {"said": f"{name} exists already.", "exists": True}
 
+        table = self.table.made(steps)
         frame = table.frame(filtered or TableQuery())
         if not has_labels(frame):
             frame = frame.reset_index(drop=True)  # row numbers are no labels
@@ -296,6 +291,7 @@ class ResultView:
             )
 
         export.save(frame, path, ending)
+        rows = file.kind if file else plural(table.rows, "row")
         if len(frame) < table.rows:
             rows = f"{len(frame):,} of {rows}"
         size = size_text(path.stat().st_size)

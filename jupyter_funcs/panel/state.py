@@ -211,7 +211,6 @@ class Visit:
 
     @answers(refused="Variables can't be renamed")
     def rename(self, name: Name, *, replace: bool) -> Json:
-        """Move the result to another variable, unless the user is to be asked first."""
         result = self.shown_result
         name = name.strip()
         before = result.held_as
@@ -317,11 +316,14 @@ class PanelRuns:
             return
         try:
             frame = run_view.frame_of(job)
-            keeper = visit.keeper
-            note = keeper.assign(frame, job.args)
-            recipe = self.recipe()
+            note = visit.keeper.assign(frame, job.args)
             make = partial(
-                run_view.result_of, visit.function, job, frame, keeper.name, recipe
+                run_view.result_of,
+                visit.function,
+                job,
+                frame,
+                visit.keeper.name,
+                self.recipe(),
             )
             await self.show(visit, make, note)
         except Exception as error:  # noqa: BLE001  # nobody sees an exception on the loop
@@ -487,7 +489,6 @@ class PanelState:
 
     @answers()
     async def preset(self, name: Name, function: Name) -> Json:
-        """Fill in a preset, and say which values it leaves as they are."""
         visit = self.enter(self.session[function]) if function else self.chosen
         form = visit.form
         function_name = visit.function.name
@@ -505,8 +506,10 @@ class PanelState:
         visit.inputs.preset = (name, form.args)
         notes = []
         if unknown:
-            names = listed(map(quote, unknown), "and")
-            notes.append(f"Without {names}: {function_name} has no such parameter.")
+            notes.append(
+                f"Without {listed(map(quote, unknown), 'and')}: {function_name} has no such parameter."
+            )
+
         if stay:
             notes.append(f"Unchanged: {some(stay)}.")
         return {"said": " ".join(notes)}

@@ -182,10 +182,10 @@ class TableView:
 
     def _compute(self, step: Computed) -> TableView:
         name = step.name.strip()
-        what = "" if name else "The column has no name."
-        if name in self.flat.columns:
-            what = f"There is a column {quote(name)}."
-        if what:
+        if not name or name in self.flat.columns:
+            what = "The column has no name."
+            if name:
+                what = f"There is a column {quote(name)}."
             raise ArgumentError(what, "Choose another name.")
 
         expression = Expression(step.expression, self._by_name)
@@ -246,11 +246,7 @@ class TableView:
         labels = [columns[name] for name in keys if columns[name].names_periods]
         if not labels:
             return False
-        dates = [
-            column.data.loc[rows.index]
-            for column in columns.values()
-            if column.type == "date"
-        ]
+        dates = [column.data for column in columns.values() if column.type == "date"]
         return any(
             calendars_differ(label.data.loc[rows.index], dates) for label in labels
         )
@@ -267,7 +263,6 @@ class TableView:
 
     @property
     def _melted(self) -> list[Operation]:
-        """What makes a row of each value of a pivot, for the chart."""
         if self._pivoted:
             return self._pivoted.melted
         return []
@@ -368,8 +363,7 @@ class TableView:
         names = [str(name).casefold() for name in self.flat.columns]
         hits = [at for at, name in enumerate(names) if wanted in name]
         if wanted:
-            hits.sort(key=lambda at: len(names[at]))
-            hits.sort(key=lambda at: not names[at].startswith(wanted))
+            hits.sort(key=lambda at: (not names[at].startswith(wanted), len(names[at])))
         columns = [
             {"at": at, "name": self._column(at).name} for at in hits[:_MOST_VALUES]
         ]
@@ -582,7 +576,6 @@ class TableView:
         return rows[first:end], total
 
     def _order(self, sorts: Sequence[Sort]) -> NDArray[np.uint32]:
-        """Return the positions of all rows in the order of a sort."""
         if not sorts:
             return np.arange(self.rows, dtype=np.uint32)
         keys = [

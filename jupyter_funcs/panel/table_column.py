@@ -487,7 +487,6 @@ class TableColumn:
 
     @cached_property
     def summary(self) -> Json:
-        """The range and histogram of the values, or the most frequent ones."""
         rows = max(len(self.data), 1)
         summary: Json = {
             "empty": int(self.data.isna().sum()) / rows,
@@ -533,7 +532,6 @@ class TableColumn:
         }
 
     def _short(self, value: Any) -> str:
-        """Return an end of the range in a few characters."""
         if self.kind == "date":
             return str(value)[:10]
 
