@@ -368,7 +368,6 @@ class Planner:
         return plan
 
     def _nothing(self) -> str:
-        """Return why there is nothing to draw; empty if there is something."""
         if not self.columns:
             return "The result has no columns: there is nothing to draw."
 

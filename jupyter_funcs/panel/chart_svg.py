@@ -70,7 +70,11 @@ def svg(view: Json) -> str:
     drawn = []
     for at, panel in enumerate(view["panels"] or [""]):
         series = [line for line in view["series"] if line["panel"] == panel]
-        parts = [*_parts(view | {"series": series}, scale, width, high)]
+        part = view | {"series": series}
+        if view["kind"] == "bar":
+            parts = [*_bars(part, scale, width)]
+        else:
+            parts = [*_lines(part, scale, width, high)]
         left = at % columns * width
         top = at // columns * high
         if panel:
@@ -130,9 +134,7 @@ class _Scale(NamedTuple):
         return cls(marks, _labels(marks, view["format"]), float, 0.0)
 
     def share(self, value: float) -> float:
-        """Return where a value is: 0 at the low end, 1 at the high one."""
-        low = self.turn(self.ticks[0])
-        high = self.turn(self.ticks[-1])
+        low, high = self.turn(self.ticks[0]), self.turn(self.ticks[-1])
         return (self.turn(value) - low) / (high - low)
 
 
@@ -166,12 +168,8 @@ def _bars(view: Json, scale: _Scale, width: int) -> Iterator[str]:
         yield _text(left + wide + 6, top + 12, _number(value, view["format"]))
 
 
-def _parts(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
-    """Draw bars, or the axes, the lines and their names."""
-    if view["kind"] == "bar":
-        yield from _bars(view, scale, width)
-        return
-
+def _lines(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
+    """Draw all kinds but bars: the axes, the lines, and their names."""
     xs = view["x"]["values"]
     lines = view["series"]
     named = []
@@ -200,12 +198,16 @@ def _parts(view: Json, scale: _Scale, width: int, height: int) -> Iterator[str]:
     draw = _DRAWN[view["kind"]]
     # Grey lines, which have no colour, below the others.
     for line in sorted(lines, key=lambda line: line["colour"] >= 0):
-        colour = _colours()[line["colour"] % COLOURS] if line["colour"] >= 0 else ""
+        colour = _colour(line)
         yield draw(_points(line, xs, scale.floor), place, colour, wide)
         if line in named:
             y = _TOP + 16 * named.index(line)
-            yield f'<path d="M{right + 12} {y}h14" stroke="{colour}" stroke-width="1.75"/>'
-            yield _text(right + 32, y + 4, line["name"], longest=18)
+            sample = f'<path d="M{right + 12} {y}h14" stroke="{colour}" stroke-width="1.75"/>'
+            yield f"{sample}{_text(right + 32, y + 4, line['name'], longest=18)}"
+
+
+def _colour(line: Json) -> str:
+    return _colours()[line["colour"] % COLOURS] if line["colour"] >= 0 else ""
 
 
 def _marks(axis: Json, most: float) -> list[tuple[float, str]]:

@@ -160,7 +160,6 @@ class Points:
         return {what: column for what, column in columns.items() if column}
 
     def _without_gaps(self, data: Coded) -> Coded:
-        """Drop the rows without a value on either axis, and note how many they are."""
         for column, without in (
             (self.plan.x, "without"),
             (self.plan.y, "without a value of"),
@@ -284,8 +283,8 @@ class Points:
             self.notes.append(f"One row in every {every:,} is drawn.")
 
         data = self._largest(data)
-        columns = filter(None, [self.plan.x, self.plan.y, *self.apart.values()])
-        names = [column.name for column in columns]
+        columns = [self.plan.x, self.plan.y, *self.apart.values()]
+        names = [column.name for column in columns if column]
         self.set(data[names].reset_index(drop=True))
 
     def _count(self, data: Coded) -> None:
@@ -535,8 +534,7 @@ def _chart(points: Points, *, all_lines: bool) -> Json:
     lines = _dots(points) if plan.kind == "scatter" else _lines(points)
     series = sorted(lines, key=lambda line: panels.index(line["panel"]))
     drawn = {line["name"] for line in series}
-    ranked = points.shown.get("lines", [plan.y.name])
-    names = [name for name in ranked if name in drawn]
+    names = [name for name in points.shown.get("lines", [plan.y.name]) if name in drawn]
     colours = _colours(points, names, all_lines=all_lines)
     for line in series:
         line["colour"] = colours.get(line["name"], 0)

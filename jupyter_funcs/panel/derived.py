@@ -116,8 +116,9 @@ class Expression:
             case ast.BinOp(
                 left=left, op=ast.Add() | ast.Sub() | ast.Mult() as sign, right=right
             ):
-                sides = (left, right)
-                columns = [side for side in sides if not isinstance(side, ast.Constant)]
+                columns = [
+                    part for part in (left, right) if not isinstance(part, ast.Constant)
+                ]
                 adding = map(self._adds_up, columns)
                 if isinstance(sign, ast.Mult):  # an amount times a ratio is an amount
                     return any(adding)
@@ -131,7 +132,6 @@ class Expression:
         return column_of(name, self._columns)
 
     def _number(self, column: TableColumn) -> Coded:
-        """Return a column of numbers as floats; another column is refused."""
         if column.kind != "number":
             raise ArgumentError(f"{quote(column.name)} holds no numbers.", _SUCH)
         return _floats(Coded(column.data, column.ref))
@@ -225,7 +225,6 @@ class Pivoted(NamedTuple):
     read: Collection[str] = ()  # the columns that the steps need
 
     def note(self, text: str) -> None:
-        """Add a sentence to what the table says of the pivot."""
         self.chosen["note"] = f"{self.chosen['note']} {text}".strip()
 
     @property
@@ -295,10 +294,9 @@ def _axes(keys: list[str], columns: Columns, wish: Pivot) -> tuple[list[str], st
 
 def _usual_axes(keys: list[str], columns: Columns) -> tuple[str, str]:
     """Return a column for rows and one for columns: a few periods go down, beside a label that varies."""
-    dates = [name for name in keys if columns[name].type == "date"]
-    periods = [name for name in keys if columns[name].names_periods]
-    times = [*periods, *dates]
-    time = _first_varying(times, columns)
+    times = [name for name in keys if columns[name].is_time]
+    dates_last = sorted(times, key=lambda name: columns[name].type == "date")
+    time = _first_varying(dates_last, columns)
     labels = [
         name for name in keys if name not in times and columns[name].type != "bool"
     ]

@@ -458,8 +458,7 @@ class FormView:
         return places[min(places)] if places else ""
 
     def _texts(self, name: str) -> list[str]:
-        values = several(self.form[name])
-        return [text for value in values for text in texts_in(value)]
+        return [text for item in several(self.form[name]) for text in texts_in(item)]
 
     def _source(self, field: Field) -> FieldSource:
         """Return the options of a field, which those of all rows share."""
@@ -711,11 +710,9 @@ class FormView:
                 else:
                     del self.form[name]
                 them = "it" if len(gone) == 1 else "them"
-                removed = listed(map(quote, gone), "and")
-                note = (
-                    f"Removed {removed}: {source.field.source} no longer lists {them}."
-                )
-                self._removed[name] = [note]
+                self._removed[name] = [
+                    f"Removed {listed(map(quote, gone), 'and')}: {source.field.source} no longer lists {them}."
+                ]
 
         self.on_news()
 
@@ -754,8 +751,8 @@ def _count_rows(field: Field, held: Any) -> int:
 def _are_a_range(name: str, other: str) -> bool:
     """Return whether the names of fields differ only in which end of a range they mean."""
     both = [words(name), words(other)]
-    rests = [[word for word in text if word not in _ENDS] for text in both]
-    return rests[0] == rests[1] and not any(map(_ENDS.isdisjoint, both))
+    rest, of_other = ([word for word in text if word not in _ENDS] for text in both)
+    return rest == of_other and not any(map(_ENDS.isdisjoint, both))
 
 
 def _is_short(field: Field, control: str) -> bool:
@@ -840,14 +837,12 @@ def _brief(brief: str, whole: str) -> str:
     text = brief
     if not brief.endswith((".", "!", "?", ")")):
         text = " ".join(whole.split())
-    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    ends.append(len(text))
+    ends = [*(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
     end = max((end for end in ends if end <= _BRIEF), default=ends[0])
     return clip(text[:end], _LONGEST_BRIEF)
 
 
 def _known_from(field: Field) -> str:
-    """Return where the type of a field and its values are known from."""
     kind = _KNOWN[field.evidence.get("kind", Evidence.ASSUMED)]
     if field.options:
         values = _KNOWN[Evidence.DESCRIBED]

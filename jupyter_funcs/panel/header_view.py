@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.catalog.choices import Choices
@@ -112,15 +112,16 @@ class HeaderView:
             for function in functions:
                 rows.setdefault(catalog.slug(function), (title, function))
 
-        page: list[Json] = []
-        for slug, (title, function) in islice(
-            rows.items(), first, first + _MOST_LISTED
-        ):
-            shown = _shown(title)
-            if not page or page[-1]["title"] != shown:
-                page.append({"title": shown, "functions": []})
-            page[-1]["functions"].append(self.function(function, slug))
-
+        shown = islice(rows.items(), first, first + _MOST_LISTED)
+        page = [
+            {
+                "title": _shown(title),
+                "functions": [
+                    self.function(function, slug) for slug, (_, function) in section
+                ],
+            }
+            for title, section in groupby(shown, key=lambda row: row[1][0])
+        ]
         return {"sections": page, "total": len(catalog), "found": len(rows)}
 
     def _named(self, names: Collection[str]) -> list[Function]:
@@ -136,12 +137,10 @@ class HeaderView:
 
     @answers(reads=True)
     def about(self) -> Json:
-        facts = [("version", f"jupyter_funcs {version('jupyter-funcs')}")]
-        if self.status:
-            facts += self.status.rows
-        else:
-            facts.append(("service", self.session.service))
-        return {"facts": facts}
+        rows = self.status.rows if self.status else [("service", self.session.service)]
+        return {
+            "facts": [("version", f"jupyter_funcs {version('jupyter-funcs')}"), *rows]
+        }
 
     def start(self, recent: list[Json]) -> Json:
         """Return what an empty panel offers: functions, recent runs and presets."""

@@ -342,7 +342,6 @@ def _text(value: Any, *, quotes: bool = False) -> str:
 
 
 def _trouble(runs: list[Run], frames: list[Any], gone: list[str]) -> str:
-    """Return why two results can't be compared here; empty if they can."""
     if gone:
         return _gone_text(gone)
     if frames[0] is frames[1]:

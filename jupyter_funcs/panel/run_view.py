@@ -270,7 +270,7 @@ class ResultView:
         steps: Steps = NO_STEPS,
     ) -> Json:
         """Save a file beside the notebook, or return it for download; replace a file only if asked to."""
-        file = self._file if ending == "file" else None
+        file = ending == "file" and self._file
         name = _file_name(name, file.ending[1:] if file else ending)
         view = {"said": "", "exists": False, "name": name, "data": ""}
         if not (download or replace) and os.path.lexists(name):
@@ -294,8 +294,9 @@ class ResultView:
         rows = file.kind if file else plural(table.rows, "row")
         if len(frame) < table.rows:
             rows = f"{len(frame):,} of {rows}"
-        size = size_text(path.stat().st_size)
-        return view | {"said": f"Saved {name} · {rows} · {size}"}
+        return view | {
+            "said": f"Saved {name} · {rows} · {size_text(path.stat().st_size)}"
+        }
 
 
 def _downloaded(frame: pd.DataFrame, ending: FileFormat) -> str:

@@ -368,8 +368,9 @@ class PanelRuns:
     async def keep_still(self, visit: Visit) -> None:
         """Replace the output in the saved notebook."""
         async with self._stills:
-            name = visit.function.name
-            html = await asyncio.to_thread(run_view.still_html, name, visit.result)
+            html = await asyncio.to_thread(
+                run_view.still_html, visit.function.name, visit.result
+            )
             if html != self._kept:
                 self._kept = html
                 notebook.publish_html(html, self.still, again=True)

@@ -439,8 +439,9 @@ class TableView:
         if names:
             text = tabbed([pd.Series([str(column.data.name)]) for column in chosen])
         for start in range(0, len(rows), 500):
-            block = rows[start : start + 500]
-            text += tabbed([column.copied(block) for column in chosen])
+            text += tabbed(
+                [column.copied(rows[start : start + 500]) for column in chosen]
+            )
             if len(text) > _LONGEST_COPY:
                 raise ArgumentError(
                     "More than 5 MB can't be copied: select less, or use Save to write a file."
@@ -598,11 +599,11 @@ class TableView:
 
         if query.find:
             shown = sorted({*range(self.column_count)} - {*query.hidden})
-            tests = {}
-            for column in map(self._column, shown):
-                if test := column.searched(query.find):
-                    tests[column] = test
-            yield tests
+            yield {
+                column: test
+                for column in map(self._column, shown)
+                if (test := column.searched(query.find))
+            }
 
     def _mask(self, tests: Tests) -> NDArray[np.bool_]:
         passed = np.zeros(self.rows, dtype=bool)

@@ -165,6 +165,11 @@ class TableColumn:
         return len(self.codes.uniques)
 
     @property
+    def is_time(self) -> bool:
+        """Whether it has dates, or names periods."""
+        return self.names_periods or self.type == "date"
+
+    @property
     def names_periods(self) -> bool:
         if self.kind != "text" or not order_of_periods(self.data.dropna().head(1)):
             return False
@@ -310,8 +315,9 @@ class TableColumn:
         if not is_compared:
             values = pd.Series(self.codes.uniques)
         values = applied(values, test.steps)
-        passed = (call(values).fillna(value=False) for call in test.calls)
-        masks = [values.to_numpy(dtype=bool) for values in passed]
+        masks = [
+            call(values).fillna(value=False).to_numpy(dtype=bool) for call in test.calls
+        ]
         if is_compared:
             return np.logical_and.reduce(masks)  # type: ignore[no-any-return]
         any_passed = np.logical_or.reduce(masks)
