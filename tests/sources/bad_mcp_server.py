@@ -66,7 +66,7 @@ def text(text: str, **more: Any) -> dict[str, Any]:
     return {"result": {"content": [{"type": "text", "text": text}], **more}}
 
 
-# What it answers to a method, where that is not what a good server answers.
+# Its answers to a method that differ from a good server's.
 ANSWERS: dict[tuple[str, str], dict[str, Any]] = {
     ("initialize", "old"): {"result": {"protocolVersion": "1999-01-01", **INFO}},
     ("initialize", "not a result"): {"result": {"hello": 1}},
@@ -97,8 +97,9 @@ if HOW == "stubborn":
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     sys.stderr.write(f"{os.getpid()} {child.pid}" + "\n")
 for line in sys.stdin:
-    asked = json.loads(line)
-    number, method = asked.get("id"), asked["method"]
+    request = json.loads(line)
+    number = request.get("id")
+    method = request["method"]
     if number is None:
         continue
     if method == "tools/call" and len(sys.argv) > 2:
@@ -127,14 +128,14 @@ for line in sys.stdin:
             os.close(1)
             time.sleep(600)
         case "tools/list", "many":
-            at = int((asked.get("params") or {}).get("cursor", 0))
-            tools = [tool(f"tool_{at + each}") for each in range(2500)]
+            at = int((request.get("params") or {}).get("cursor", 0))
+            tools = [tool(f"tool_{at + offset}") for offset in range(2500)]
             write(id=number, result={"tools": tools, "nextCursor": str(at + 2500)})
         case _:
             good = {
                 "initialize": {"result": {"protocolVersion": "2025-06-18", **INFO}},
                 "tools/list": {"result": {"tools": [tool("go")]}},
-                "tools/call": text(json.dumps(asked.get("params"))),
+                "tools/call": text(json.dumps(request.get("params"))),
             }
             write(id=number, **ANSWERS.get((method, HOW), good[method]))
 if HOW == "stubborn":

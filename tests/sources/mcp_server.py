@@ -1,4 +1,4 @@
-"""A small MCP server, made with the official SDK, that says what its tools receive."""
+"""A small MCP server, made with the official SDK, that returns what its tools receive."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def got(  # one of each kind
     top: Annotated[int, Field(ge=1, le=5)] = 2,
 ) -> dict[str, Any]:
     """Return the arguments as JSON."""
-    given = {name: value for name, value in locals().items() if value is not None}
-    return {"json": json.dumps(given, default=lambda point: point.model_dump())}
+    arguments = {name: value for name, value in locals().items() if value is not None}
+    return {"json": json.dumps(arguments, default=lambda point: point.model_dump())}
 
 
 @app.tool(title="Change")
@@ -218,7 +218,7 @@ async def leads(context: Context[Any, Any]) -> str:
 
 @app.tool(annotations=READS)
 async def appears(context: Context[Any, Any]) -> str:
-    """Change the tools, and say so."""
+    """Change the tools, and notify the client."""
     app._tool_manager._tools.pop("rows", None)
     await context.session.send_tool_list_changed()
     return "changed"

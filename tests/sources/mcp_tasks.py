@@ -1,4 +1,4 @@
-"""An MCP server over its pipes whose tools run as tasks only, which the SDK's servers don't offer."""
+"""An MCP server over pipes whose tools run only as tasks, which the SDK's servers don't offer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ arguments: dict[str, Any] = {}
 
 
 def task(name: str) -> dict[str, Any]:
-    """Return how far a task is."""
+    """Return the state of a task."""
     looks[name] = looks.get(name, -1) + 1
     is_over = looks[name] >= STEPS and name != "endless"
     times = {

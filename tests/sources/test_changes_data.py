@@ -1,4 +1,4 @@
-"""A function that changes data says so everywhere, is never cached or repeated on its own, and is swept on request."""
+"""A function that changes data is marked everywhere, never cached or repeated by itself, and swept only on request."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ def served() -> Iterator[tuple[Shop, str]]:
 @pytest.fixture
 def shop(served: tuple[Shop, str]) -> Shop:
     shop = served[0]
-    shop.orders, shop.looks, shop.statuses = [], 0, []
+    shop.orders = []
+    shop.looks = 0
+    shop.statuses = []
     return shop
 
 
@@ -105,7 +107,8 @@ def funcs(shop: Shop, served: tuple[Shop, str]) -> Iterator[Session]:
 
 def test_it_is_marked_wherever_it_is_shown(funcs: Session) -> None:
     """In the panel beside the name, in describe and find, in signature help, stubs and the tools of an assistant."""
-    change, look = funcs.create_order, funcs.orders
+    change = funcs.create_order
+    look = funcs.orders
     for function, marked in ((change, True), (look, False)):
         panel = function.panel()
         assert json.loads(panel._view)["function"]["changesData"] is marked
@@ -114,8 +117,8 @@ def test_it_is_marked_wherever_it_is_shown(funcs: Session) -> None:
         assert repr(described).startswith("Changes data.") is marked
         assert described._repr_html_().startswith("Changes data.") is marked
         assert (function.__doc__ or "").startswith("Changes data.") is marked
-    found = funcs.find().set_index("name")["description"]
-    assert dict(found) == {
+    descriptions = funcs.find().set_index("name")["description"]
+    assert dict(descriptions) == {
         "orders": "",
         "create_order": "Changes data. Order an item",
         "ship": "Changes data.",
@@ -128,7 +131,7 @@ def test_it_is_marked_wherever_it_is_shown(funcs: Session) -> None:
 
 
 def test_an_assistant_is_told(funcs: Session) -> None:
-    """A tool that changes data is never marked read-only, whatever else is known."""
+    """A tool that changes data is never marked read-only, whatever its other hints."""
     mcp_server = pytest.importorskip(
         "jupyter_funcs.cli.mcp_server", reason="the extra 'mcp' is not installed"
     )
@@ -146,7 +149,7 @@ def test_an_assistant_is_told(funcs: Session) -> None:
 
 
 def test_each_call_is_sent(shop: Shop, funcs: Session) -> None:
-    """The option cache has no effect on it, as it has on a function that only reads."""
+    """The option `cache` has no effect on it, unlike on a function that only reads."""
     for _ in range(2):
         funcs.create_order.with_options(cache=True)(item="a")
         funcs.orders.with_options(cache=True)()
@@ -156,7 +159,7 @@ def test_each_call_is_sent(shop: Shop, funcs: Session) -> None:
 
 
 def test_each_sweep_sends_each_run(shop: Shop, funcs: Session) -> None:
-    """Neither an earlier call nor an earlier sweep stands for a run; one that only reads takes them from the cache."""
+    """Neither earlier calls nor sweeps replace its runs; a function that only reads takes them from the cache."""
     confirmed = funcs.create_order.with_options(most_runs=3, cache=True, progress=False)
     confirmed(item="a")
     for _ in range(2):
@@ -170,7 +173,7 @@ def test_each_sweep_sends_each_run(shop: Shop, funcs: Session) -> None:
 def test_a_folder_keeps_what_was_done(
     shop: Shop, funcs: Session, tmp_path: Path
 ) -> None:
-    """The same sweep into the same folder runs what is missing only; another folder starts from nothing."""
+    """The same sweep into the same folder runs only what is missing; another folder starts with nothing."""
     for folder, items in (("one", "ab"), ("one", "abc"), ("two", "ab")):
         into = funcs.create_order.with_options(
             to=tmp_path / folder, most_runs=3, progress=False
@@ -180,7 +183,7 @@ def test_a_folder_keeps_what_was_done(
 
 
 def test_only_the_same_sweep_continues(shop: Shop, funcs: Session) -> None:
-    """An interrupted sweep doesn't repeat its runs, and they aren't results of another sweep."""
+    """An interrupted sweep doesn't repeat its runs, and another sweep doesn't reuse them."""
     create = funcs.create_order.with_options(most_runs=3, concurrency=1, progress=False)
     shop.open.clear()
     job = create.start_sweep(item=["a", "held"])
@@ -207,10 +210,10 @@ def test_what_the_server_refuses_is_not_sent_again(shop: Shop, funcs: Session) -
 def test_a_sweep_is_refused_until_it_is_allowed(
     shop: Shop, funcs: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Code and magic say how often it would run and how to allow it, and ask nobody; a single run needs nothing."""
+    """Code and magic say how often it would run and how to allow it, without a prompt; a single run just runs."""
     monkeypatch.setattr("builtins.input", pytest.fail)
-    said = r"create_order changes data, and this would run it 2 times.\n.*--most-runs 2 or with_options\(most_runs=2\)"
-    with pytest.raises(jf.ArgumentError, match=said):
+    error = r"create_order changes data, and this would run it 2 times.\n.*--most-runs 2 or with_options\(most_runs=2\)"
+    with pytest.raises(jf.ArgumentError, match=error):
         funcs.create_order.sweep(item=["a", "b"])
     with shell_with(funcs) as shell:
         shell.run_line_magic("funcs", "sweep create_order item=[a,b] --dry-run -o sent")
@@ -227,7 +230,7 @@ def test_a_sweep_is_refused_until_it_is_allowed(
 
 
 def test_a_panel_asks_with_a_second_press(shop: Shop, funcs: Session) -> None:
-    """Each time, since each is another change; and what failed can't be repeated alone."""
+    """Every time, since each sweep is another change; failed runs can't be repeated alone."""
     panel = funcs.create_order.panel(item=["a", "b"])
     assert panel.form is not None
     assert isinstance(panel.form["item"], Each)
@@ -250,7 +253,7 @@ def test_a_panel_asks_with_a_second_press(shop: Shop, funcs: Session) -> None:
 
 
 def test_nothing_runs_it_to_list_values(shop: Shop, funcs: Session) -> None:
-    """A description that names it as the source of values has no effect."""
+    """A description that names it as the source of options has no effect."""
     panel = funcs.ship.panel()
     field = funcs.ship.fields[0]
     assert field.source == "create_order"

@@ -1,4 +1,4 @@
-"""Each scheme of a document gets its own credential, from a profile or the environment, at its own place and origin."""
+"""Each scheme of a document gets its own credential, from a profile or the environment, only where it belongs."""
 
 from __future__ import annotations
 
@@ -39,11 +39,15 @@ SCHEMES = {
     "key": {"type": "apiKey", "in": "header", "name": "X-Key"},
     "secret": {"type": "apiKey", "in": "header", "name": "X-Secret"},
     "bearer": {"type": "http", "scheme": "bearer"},
-    "token": {"type": "apiKey", "in": "header", "name": "Authorization",
-              "description": 'Token-based authentication with required prefix "Token"'},
+    "token": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": 'Token-based authentication with required prefix "Token"',
+    },
     "mutual": {"type": "mutualTLS"},
-}  # fmt: skip
-# What each scheme's secret has to be for the server to accept a request.
+}
+# The part of a request that must have each scheme's secret.
 ACCEPTS: dict[str, Callable[[Request], bool]] = {
     "query key": lambda request: request.query_params.getlist("api_key") == [CANARY],
     "cookie": lambda request: request.cookies.get("sid") == CANARY,
@@ -68,7 +72,7 @@ AUTH = {
 
 
 class Api:
-    """A server whose operations each need one of some alternatives of schemes, and that notes what reaches it."""
+    """A server whose operations need one of several alternatives of schemes; it notes the requests that reach it."""
 
     def __init__(self) -> None:
         self.security: list[dict[str, list[str]]] = []
@@ -138,7 +142,8 @@ def profile(
     monkeypatch.setenv("OTHER_KEY", OTHER)
     monkeypatch.setenv("A_PASSWORD", PASSWORD)
     monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "profiles.toml"))
-    api.schemes, api.more = SCHEMES, {}
+    api.schemes = SCHEMES
+    api.more = {}
     api.seen.clear()
 
     def connect(security: Any, *names: str, more: str = "", **auth: str) -> Any:
@@ -179,7 +184,7 @@ CASES = {
 def test_an_operation_gets_the_credentials_that_it_takes(
     case: Case, profile: Callable[..., Any]
 ) -> None:
-    """The alternative for which there are all; beside the arguments, and not in what is fetched before."""
+    """The alternative whose credentials are all set; beside the arguments, and not for the document itself."""
     funcs = profile(case.security, *case.names)
     assert list(funcs.look()["n"]) == [1]
     assert funcs.change()["n"].tolist() == [1]
@@ -204,7 +209,7 @@ def test_a_secret_is_shown_nowhere(
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Not in errors that repeat it, requests, code, status, history, attributes or logs."""
+    """Not in errors that repeat it, nor in requests, code, status, history, attributes or logs."""
     funcs = profile(case.security, *case.names)
     with caplog.at_level(logging.DEBUG):
         with pytest.warns(UserWarning, match="more follow") as warned:
@@ -270,7 +275,7 @@ def test_a_refused_operation_names_its_scheme(
     profile: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """And what to set; it is listed and runs anyway."""
+    """The message says what to set; the operation is listed and runs anyway."""
     monkeypatch.setenv("A_KEY", "c4n4ry-another-key")
     funcs = profile(security, *names)
     with pytest.raises(jf.AuthenticationError) as caught:
@@ -291,7 +296,7 @@ def test_the_status_says_which_schemes_are_set(profile: Callable[..., Any]) -> N
 def test_a_single_token_is_enough_for_a_single_scheme(
     name: str, url: str, profile: Callable[..., Any]
 ) -> None:
-    """As `token` of `connect`; for the basic scheme, it is the name and the password."""
+    """As the `token` of `connect`; for the basic scheme it is the name and the password."""
     profile([{name: []}])
     token = f"ann:{PASSWORD}" if name == "basic" else CANARY
     if name == "basic":
@@ -305,7 +310,7 @@ def test_a_single_token_is_enough_for_a_single_scheme(
 def test_the_environment_has_a_credential_per_scheme(
     url: str, profile: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For the document that it names, and no other."""
+    """Only for the document that it names."""
     profile([{"query key": [], "secret": []}])
     monkeypatch.setenv("FUNCS_AUTH_QUERY_KEY", CANARY)
     monkeypatch.setenv("FUNCS_AUTH_SECRET", OTHER)
@@ -318,7 +323,7 @@ def test_the_environment_has_a_credential_per_scheme(
 
 
 def test_a_parameter_that_is_a_scheme_is_no_field(profile: Callable[..., Any]) -> None:
-    """In whatever place it is: its value would be in the history."""
+    """Wherever the key is sent: otherwise its value would be in the history."""
     assert [field.name for field in profile([{"key": []}], "key").look.fields] == [
         "q",
         "lang",
@@ -331,7 +336,7 @@ def test_a_parameter_that_is_a_scheme_is_no_field(profile: Callable[..., Any]) -
 def test_the_curl_command_has_variables_for_its_secrets(
     names: tuple[str, ...], profile: Callable[..., Any]
 ) -> None:
-    """A shell in which they are set sends the same."""
+    """A shell in which the variables are set sends the same."""
     funcs = profile([{name: [] for name in names}], *names)
     command = curl(funcs.look, {"q": "a b"})
     variables = {
@@ -356,7 +361,7 @@ def test_the_curl_command_has_variables_for_its_secrets(
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "message"),
     [
         ('token = "c4n4ry"', "the unknown key 'token'"),
         ('token_env = "A"\npassword_env = "A"', "needs one of"),
@@ -375,10 +380,10 @@ def test_the_curl_command_has_variables_for_its_secrets(
     ],
 )
 def test_a_profile_that_is_wrong_says_where(
-    table: str, said: str, profile: Callable[..., Any]
+    table: str, message: str, profile: Callable[..., Any]
 ) -> None:
-    """Without its values: one may be a secret."""
-    with pytest.raises(jf.ConfigError, match=said) as caught:
+    """The message has no values of the profile: one may be a secret."""
+    with pytest.raises(jf.ConfigError, match=message) as caught:
         profile([], key=table)
     assert "c4n4ry" not in str(caught.value)
     with pytest.raises(jf.ConfigError, match="auth that is not a table"):
@@ -388,7 +393,7 @@ def test_a_profile_that_is_wrong_says_where(
 def test_results_are_kept_for_each_account(
     profile: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another key of a scheme asks again."""
+    """With another key of a scheme the request is sent again."""
     funcs = profile([{"key": []}, {"secret": []}], "key", "secret")
     look = funcs.look.with_options(cache=True)
     for _ in range(2):
@@ -400,7 +405,7 @@ def test_results_are_kept_for_each_account(
     assert len(api.seen) > runs
 
 
-# What a hostile document could make us send
+# Hostile documents
 
 
 @pytest.mark.parametrize("where", ["header", "query", "cookie"])
@@ -420,7 +425,7 @@ def test_results_are_kept_for_each_account(
 def test_a_scheme_changes_nothing_but_its_own_place(
     where: str, name: str, profile: Callable[..., Any]
 ) -> None:
-    """A name that isn't one of a header, or is one of HTTP's own, gets the token as usual."""
+    """If a scheme's name is invalid for a header, or is one of HTTP's own, the token is sent as usual."""
     api.schemes = {"key": {"type": "apiKey", "in": where, "name": name}}
     funcs = profile([{"key": []}], key=AUTH["key"])
     with pytest.raises((jf.AuthenticationError, jf.FuncsError)):
@@ -434,7 +439,7 @@ def test_a_scheme_changes_nothing_but_its_own_place(
 def test_a_credential_goes_to_its_own_origin_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """That of a scheme goes to the server that the user allows, not to where the document comes from."""
+    """A scheme's credential goes to the server that the user allows, not to the origin of the document."""
     monkeypatch.setenv("A_KEY", CANARY)
     file = tmp_path / "profiles.toml"
     monkeypatch.setenv("FUNCS_CONFIG", str(file))

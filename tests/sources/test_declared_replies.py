@@ -1,4 +1,4 @@
-"""What a catalog declares of replies makes their rows, columns, dtypes and what is said of these, on every path."""
+"""A catalog's declaration of replies decides their rows, columns, dtypes and descriptions, on every path."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ ROW = {
 
 
 def replying(schema: Any, reply: Any, **components: Any) -> Any:
-    """Return a function of a document that declares a reply, of a server that sends another or the same."""
+    """Return a function whose document declares a reply, and whose server sends this one."""
     responses = {
         "200": {"description": "", "content": {"application/json": {"schema": schema}}}
     }
@@ -112,19 +112,19 @@ def test_columns_have_the_declared_order_dtypes_and_words() -> None:
     assert frame["cards"].tolist()[0] == 3
     assert [*frame["region"].cat.categories] == ["North", "South"]
     assert frame["version"][0] == "2024-01-01", "declared text stays text"
-    said = {
+    columns = {
         "day": {"description": "The day of the purchase."},
         "spend": {"description": "Card spend.", "unit": "USD"},
     }
-    assert frame.attrs["funcs"]["columns"] == said
-    assert json.loads(json.dumps(frame.attrs))["funcs"]["columns"] == said
+    assert frame.attrs["funcs"]["columns"] == columns
+    assert json.loads(json.dumps(frame.attrs))["funcs"]["columns"] == columns
 
 
 @pytest.mark.parametrize(
     "reply", [{"total": 0, "items": []}, {"total": 0, "items": None}, {"total": 0}, {}]
 )
 def test_an_empty_list_has_the_declared_columns(reply: Any) -> None:
-    """Also one that is null or left out, as several languages write it."""
+    """Also for null or absent values, in the ways that several languages write them."""
     frame = replying(page(SPEND), reply)()
     assert (dtypes(frame), len(frame)) == (DTYPES, 0)
 
@@ -147,15 +147,27 @@ PEOPLE = {"type": "array", "items": {"type": "object", "properties": {"name": TE
 @pytest.mark.parametrize(
     ("schema", "reply"),
     [
-        (page(ITEM, notes={"type": "array", "items": {}}), {"items": ROWS, "notes": [{"t": 1}, {"t": 2}, {"t": 3}]}),
+        (
+            page(ITEM, notes={"type": "array", "items": {}}),
+            {"items": ROWS, "notes": [{"t": 1}, {"t": 2}, {"t": 3}]},
+        ),
         ({"properties": {"data": page(ITEM)}}, {"data": {"items": ROWS}}),
         (page({"allOf": [{"$ref": "#/components/schemas/Item"}]}), {"items": ROWS}),
-        ({"allOf": [{"$ref": "#/components/schemas/Page"}, page(ITEM)]}, {"items": ROWS, "cursor": "", "people": []}),
+        (
+            {"allOf": [{"$ref": "#/components/schemas/Page"}, page(ITEM)]},
+            {"items": ROWS, "cursor": "", "people": []},
+        ),
         ({"anyOf": [page(ITEM), {"type": "null"}]}, {"items": ROWS}),
-        ({"type": "object", "nullable": True, "properties": {"odd name": {"type": "array", "items": ITEM}}},
-         {"odd name": ROWS}),
+        (
+            {
+                "type": "object",
+                "nullable": True,
+                "properties": {"odd name": {"type": "array", "items": ITEM}},
+            },
+            {"odd name": ROWS},
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_schema_says_which_member_is_the_list(schema: Any, reply: Any) -> None:
     components = {
         "Item": ITEM,
@@ -257,8 +269,10 @@ def test_exact_decimals_keep_every_digit() -> None:
         def render(self, content: Any) -> bytes:
             return f'[{{"n": 0.1, "d": {content[0]["d"]}}}]'.encode()
 
-    server = Server(document({"/run": {"get": {"operationId": "run", "responses": {
-        "200": {"description": "", "content": {"application/json": {"schema": schema}}}}}}}))  # fmt: skip
+    content = {"application/json": {"schema": schema}}
+    responses = {"200": {"description": "", "content": content}}
+    operation = {"operationId": "run", "responses": responses}
+    server = Server(document({"/run": {"get": operation}}))
 
     async def answer(_: Request) -> JSONResponse:
         return Exact(reply)
@@ -309,7 +323,8 @@ def test_a_cached_result_is_the_same_until_the_schema_changes() -> None:
     function = replying({"type": "array", "items": SPEND}, [ROW]).with_options(
         cache=True
     )
-    first, second = function(), function()
+    first = function()
+    second = function()
     assert "cached" in second.attrs["funcs"]
     assert dtypes(first) == dtypes(second) == DTYPES
     assert second["price"].tolist() == [Decimal("12.50")]
@@ -321,7 +336,7 @@ def test_a_cached_result_is_the_same_until_the_schema_changes() -> None:
 
 
 def test_declared_options_list_the_values_of_a_parameter() -> None:
-    """Though a column of them has no dtype of text."""
+    """Although a column of them isn't text."""
     schema = {
         "type": "array",
         "items": {
@@ -333,8 +348,8 @@ def test_declared_options_list_the_values_of_a_parameter() -> None:
         "200": {"description": "", "content": {"application/json": {"schema": schema}}}
     }
     listing = {"operationId": "listCodes", "responses": responses}
-    asked = param("kind", description="Use function 'listCodes' to get list of kinds.")
-    run = {"operationId": "run", "responses": responses, "parameters": [asked]}
+    kind = param("kind", description="Use function 'listCodes' to get list of kinds.")
+    run = {"operationId": "run", "responses": responses, "parameters": [kind]}
     function = serving(
         Server(document({"/codes": {"get": listing}, "/run": {"get": run}})),
         [{"code": "b"}],
@@ -351,7 +366,7 @@ def test_a_function_is_pickled_with_its_schema() -> None:
     assert pickle.loads(pickle.dumps(function)) == function
 
 
-# Schemas that no reader may fail at
+# Schemas on which no reader may fail
 
 NODE: dict[str, Any] = {"type": "object", "properties": {"n": WHOLE}}
 NODE["properties"]["next"] = {"$ref": "#/$defs/Node"}

@@ -1,4 +1,4 @@
-"""The kind of a source is what its address answers as, found once, and the token goes nowhere else."""
+"""The kind of a source is detected once, from the answers of its address, and the token goes nowhere else."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LIST = "/api/function/ListUserFunctions"
 
 
 class Recorded:
-    """An application, with what it received and answered."""
+    """An application that records its requests and statuses."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -54,7 +54,7 @@ class Recorded:
         self.tokens: set[str] = set()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        # Of the test that sent the request, which may be answered in the next one.
+        # The list of the test that sent the request, which may be answered during the next one.
         seen = self.seen
 
         async def answer(message: Any) -> None:
@@ -82,7 +82,7 @@ def mcp(path: str, **options: Any) -> Any:
 
 
 def small_mcp(initialized: list[Any], **replies: Any) -> Starlette:
-    """An MCP server without a stream of its own, whose methods have these replies, or fail."""
+    """An MCP server without a stream of its own; its methods return these replies, or fail."""
     info = {
         "capabilities": {},
         "serverInfo": {"name": "x", "version": "1"},
@@ -93,15 +93,15 @@ def small_mcp(initialized: list[Any], **replies: Any) -> Starlette:
     async def answer(request: Request) -> Response:
         if request.method == "GET" or request.url.path.endswith(LIST):
             return Response("", 405)
-        asked = json.loads(await request.body() or b"{}")
-        if "id" not in asked:
+        call = json.loads(await request.body() or b"{}")
+        if "id" not in call:
             return Response("", 202)
-        method = asked["method"].rpartition("/")[2]
-        initialized.extend([asked] * (method == "initialize"))
+        method = call["method"].rpartition("/")[2]
+        initialized.extend([call] * (method == "initialize"))
         failed = {"error": {"code": -32603, "message": "No luck"}}
         what = {"result": replies[method]} if method in replies else failed
         return JSONResponse(
-            {"jsonrpc": "2.0", "id": asked["id"], **what},
+            {"jsonrpc": "2.0", "id": call["id"], **what},
             headers={"mcp-session-id": "1"},
         )
 
@@ -115,18 +115,17 @@ def answering(
     path: str = "/{rest:path}",
     **headers: str,
 ) -> Starlette:
-    """Answer each request by what it is: with a status, or with JSON, YAML or HTML."""
+    """Answer each kind of request with a status, or with JSON, YAML or HTML."""
 
     async def answer(request: Request) -> Response:
         if request.method == "GET" and request.url.path.endswith("/look"):
             return JSONResponse([{"n": 1}])
-        what = (
-            get
-            if request.method == "GET"
-            else listing
-            if request.url.path.endswith(LIST)
-            else post
-        )
+        if request.method == "GET":
+            what = get
+        elif request.url.path.endswith(LIST):
+            what = listing
+        else:
+            what = post
         if what is None or isinstance(what, int):
             while what == 1 and (await request.receive())["type"] != "http.disconnect":
                 pass
@@ -146,7 +145,7 @@ def opened(url: str, token: str | None = CANARY) -> Session:
     return Session(cast("Connection", resolve(url, token)))
 
 
-# Served once: to start and to stop a server takes longer than a test.
+# One server for all tests: starting and stopping it takes longer than a test.
 board = Recorded(None)
 
 
@@ -158,7 +157,7 @@ def origin() -> Iterator[str]:
 
 @pytest.fixture
 def connected(origin: str) -> Iterator[Connect]:
-    """Connect to an application without saying its kind."""
+    """Connect to an application without naming its kind."""
     retries.HEALTH.clear()
     with ExitStack() as stack:
 
@@ -167,7 +166,9 @@ def connected(origin: str) -> Iterator[Connect]:
         ) -> tuple[Session, Recorded]:
             # An MCP server's sessions begin and end with it.
             own = Recorded(app) if path == "/tools" else board
-            own.app, own.seen, own.tokens = app, [], set()
+            own.app = app
+            own.seen = []
+            own.tokens = set()
             session = opened(
                 (
                     origin
@@ -212,7 +213,7 @@ KINDS: dict[str, tuple[Any, str, str, str, list[str]]] = {
 def test_an_address_has_the_kind_that_it_answers_as(
     connected: Connect, app: Any, path: str, kind: str, name: str, seen: list[str]
 ) -> None:
-    """Each step is asked once, in order, up to the first that answers; then the kind is known."""
+    """Each kind is tried once, in order, up to the first that answers; then the kind is known."""
     funcs, server = connected(app(), path)
     assert funcs.names == [name] * bool(name)
     # Notifications have no order.
@@ -262,20 +263,24 @@ NOTHING: dict[str, tuple[Any, type[Exception], str, int]] = {
 
 
 @pytest.mark.parametrize(
-    ("answers", "error", "said", "asked"), NOTHING.values(), ids=NOTHING
+    ("answers", "error", "message", "requests"), NOTHING.values(), ids=NOTHING
 )
 def test_what_is_of_no_kind_is_the_services_error(
-    connected: Connect, answers: Any, error: type[Exception], said: str, asked: int
+    connected: Connect,
+    answers: Any,
+    error: type[Exception],
+    message: str,
+    requests: int,
 ) -> None:
-    """With a sentence that says what else was tried, if anything; the next use tries again."""
+    """The error says what else was tried, if anything; the next use tries again."""
     funcs, server = connected(answering(*answers))
-    with pytest.raises(error, match=re.escape(said) or None) as caught:
+    with pytest.raises(error, match=re.escape(message) or None) as caught:
         _ = funcs.names
     assert (
         "\nNor is it an MCP server or an OpenAPI document." in str(caught.value)
-    ) is bool(said)
-    assert len(str(caught.value).splitlines()) == 2 or not said
-    assert (len(server.seen), funcs.kind, funcs.status().kind) == (asked, "", "")
+    ) is bool(message)
+    assert len(str(caught.value).splitlines()) == 2 or not message
+    assert (len(server.seen), funcs.kind, funcs.status().kind) == (requests, "", "")
 
 
 @pytest.mark.parametrize(
@@ -291,7 +296,7 @@ def test_what_is_of_no_kind_is_the_services_error(
 def test_without_a_token_an_address_may_be_for_everybody(
     connected: Connect, app: Any, path: str, kind: str
 ) -> None:
-    """It is recognised by what it answers, and asked for no listing, which needs a token, as the error says."""
+    """It is recognised by its answers without a request for a listing, which needs a token; the error says so."""
     funcs, server = connected(app(), path, token=None)
     if kind:
         assert (len(funcs.names), funcs.kind) == (1, kind)
@@ -302,7 +307,7 @@ def test_without_a_token_an_address_may_be_for_everybody(
         ):
             _ = funcs.names
     assert server.tokens == {""}
-    assert not any(LIST in each for each in server.seen)
+    assert not any(LIST in request for request in server.seen)
 
 
 def test_an_mcp_server_that_cannot_list_is_one(connected: Connect) -> None:
@@ -332,23 +337,23 @@ def test_an_address_that_never_answers_leaves_time_for_the_document(
 
 
 def test_a_search_costs_no_retries(connected: Connect) -> None:
-    """Neither the budget nor the circuit breaker counts what an address isn't."""
+    """Neither the retry budget nor the circuit breaker counts the kinds that an address isn't."""
     funcs, server = connected(answering(500, 500))
     for _ in range(6):
         with pytest.raises(jf.ConfigError):
             _ = funcs.names
     [health] = [
-        each for origin, each in retries.HEALTH.items() if origin == funcs.address
+        health for origin, health in retries.HEALTH.items() if origin == funcs.address
     ]
     assert (health.budget.left, health.breaker.is_open) == (health.budget.most, False)
-    # The MCP library's own messages may be more under load.
+    # The MCP library may send more messages under load.
     assert [
-        server.seen.count(asked) for asked in (f"POST {LIST} 404", "GET / 500")
+        server.seen.count(request) for request in (f"POST {LIST} 404", "GET / 500")
     ] == [6, 6]
 
 
 def test_first_uses_at_once_search_once(connected: Connect) -> None:
-    """Threads and refreshes that come during the search wait for its result."""
+    """Threads and refreshes during the search wait for its result."""
     funcs, server = connected(answering(DOCUMENT, 405), "/spec")
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: funcs.refresh(), range(4)))
@@ -357,7 +362,7 @@ def test_first_uses_at_once_search_once(connected: Connect) -> None:
 
 
 def test_the_query_of_a_document_is_asked_for_and_not_shown() -> None:
-    """So is its final slash; errors, the name and the address leave the query out."""
+    """So is a final slash; errors, the name and the address omit the query."""
     recorded = Recorded(answering(DOCUMENT, 405, path="/api/schema/"))
     queries: list[bytes] = []
 
@@ -379,7 +384,7 @@ def test_the_query_of_a_document_is_asked_for_and_not_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "kind"),
     [
         ([{"name": "a", "inputSchema": {}}], "a list of MCP tools"),
         ({"tools": [{"name": "a", "inputSchema": {}}]}, "a list of MCP tools"),
@@ -392,9 +397,9 @@ def test_the_query_of_a_document_is_asked_for_and_not_shown() -> None:
         ({"swagger": "2.0", "tags": [{"name": "a"}]}, "an OpenAPI document"),
     ],
 )
-def test_only_a_listing_is_read_as_one(reply: Any, said: str) -> None:
-    """What another kind of source sends doesn't become functions without parameters."""
-    with pytest.raises(jf.ProtocolError, match=f"The reply is {said}, not a listing"):
+def test_only_a_listing_is_read_as_one(reply: Any, kind: str) -> None:
+    """A reply of another kind of source doesn't become functions without parameters."""
+    with pytest.raises(jf.ProtocolError, match=f"The reply is {kind}, not a listing"):
         parse_listing(json.dumps(reply).encode())
     assert (
         len(
@@ -409,8 +414,10 @@ def test_only_a_listing_is_read_as_one(reply: Any, said: str) -> None:
 def test_a_kind_in_a_profile_is_not_searched_for(
     origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The service that it says is asked, and nothing else."""
-    board.app, board.seen, url = answering(DOCUMENT, 405), [], origin
+    """Only the kind that it names is requested."""
+    board.app = answering(DOCUMENT, 405)
+    board.seen = []
+    url = origin
     (tmp_path / "profiles.toml").write_text(
         f'[profiles.a]\nurl = "{url}/spec"\nkind = "service"\ntoken_env = "TOKEN"\n'
         f'[profiles.b]\nurl = "{url}/spec"\ntoken_env = "TOKEN"\n'
@@ -438,9 +445,9 @@ assert "jupyter_funcs.sources.mcp" not in sys.modules
 
 @pytest.mark.slow
 def test_without_the_extras_a_document_is_still_found() -> None:
-    """What looks like a server or a document that needs one says how to install it."""
+    """For a server or a document that needs an extra, the error says how to install it."""
     with (
-        serving(answering(DOCUMENT)) as found,
+        serving(answering(DOCUMENT)) as document,
         serving(answering(406)) as tools,
         serving(answering()) as nothing,
         serving(answering(YAML)) as yaml,
@@ -449,7 +456,7 @@ def test_without_the_extras_a_document_is_still_found() -> None:
             sys.executable,
             "-c",
             WITHOUT,
-            found,
+            document,
             tools,
             nothing,
             yaml,

@@ -117,7 +117,7 @@ def read(path: Path) -> Catalog:
 
 
 def referring(param: str, **files: Any) -> dict[str, Any]:
-    """A document with two operations: one takes a parameter of another file, the other takes none."""
+    """A document with two operations: one has a parameter from another file, the other has none."""
     paths = {"/a": {"get": {**OK, "parameters": [{"$ref": param}]}}, "/b": {"get": OK}}
     return {"api.json": {"openapi": "3.0.3", "paths": paths}, **files}
 
@@ -148,7 +148,7 @@ def test_the_files_of_a_folder_are_read(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def origin() -> Iterator[tuple[str, list[tuple[str, str]], dict[str, Any]]]:
-    """An origin that serves files, with what it was asked for and with which token."""
+    """An origin that serves files, with the paths and tokens of its requests."""
     seen: list[tuple[str, str]] = []
     files: dict[str, Any] = {}
 
@@ -167,7 +167,7 @@ def origin() -> Iterator[tuple[str, list[tuple[str, str]], dict[str, Any]]]:
 
 @pytest.mark.fault(161)
 def test_the_files_of_an_origin_are_read(origin: Any) -> None:
-    """Each once, with the token; another origin is asked for nothing, and gets no token."""
+    """Each once, with the token; another origin gets neither a request nor the token."""
     url, seen, files = origin
     files |= {f"v1/{name}": content for name, content in WHOLE.items()}
     files["v1/api.yaml"] = {**WHOLE["api.yaml"], "servers": []}
@@ -181,17 +181,17 @@ def test_the_files_of_an_origin_are_read(origin: Any) -> None:
 def test_a_file_of_another_origin_and_one_that_is_not_served_are_named(
     origin: Any,
 ) -> None:
-    """The other origin is asked for nothing, and gets no token."""
+    """The other origin gets neither a request nor the token."""
     url, seen, files = origin
     seen.clear()
     elsewhere = url.replace("127.0.0.1", "localhost")
-    for name, ref, said in (
+    for name, ref, message in (
         ("evil.json", f"{elsewhere}/x.json#/p", "it is at another address"),
         ("gone.json", "v9/x.json#/p", "'v9/x.json', which can't be read: .*404"),
     ):
         files[name] = referring(ref)["api.json"]
         funcs = jf.connect(f"{url}/{name}", token=CANARY)
-        with pytest.warns(UserWarning, match=f"its parameter refers to .*{said}"):
+        with pytest.warns(UserWarning, match=f"its parameter refers to .*{message}"):
             assert funcs.names == ["GET /b"]
         funcs.close()
     assert [path for path, _ in seen] == ["evil.json", "gone.json", "v9/x.json"]
@@ -241,11 +241,13 @@ UNREADABLE: dict[str, tuple[str, Any, str]] = {
 
 
 @pytest.mark.fault(161)
-@pytest.mark.parametrize(("ref", "files", "said"), UNREADABLE.values(), ids=UNREADABLE)
+@pytest.mark.parametrize(
+    ("ref", "files", "message"), UNREADABLE.values(), ids=UNREADABLE
+)
 def test_an_operation_whose_parameter_cannot_be_read_is_left_out(
-    ref: str, files: Any, said: str, tmp_path: Path
+    ref: str, files: Any, message: str, tmp_path: Path
 ) -> None:
-    """With the file and the reason; the others stay. Nothing outside of the folder is opened."""
+    """The warning names the file and the reason; the other operation stays. Nothing outside the folder is opened."""
     folder = tmp_path / "folder"
     folder.mkdir()
     (tmp_path / "out.json").write_text(
@@ -258,7 +260,7 @@ def test_an_operation_whose_parameter_cannot_be_read_is_left_out(
     ) as warned:
         catalog = read(written(folder, referring(ref, **files)))
     [warning] = [str(warning.message) for warning in warned]
-    assert said in warning
+    assert message in warning
     assert warning.isprintable()
     assert ("Keep the files that a document refers to in its folder" in warning) == (
         "can't be read" in warning
@@ -310,17 +312,19 @@ PARTS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.fault(161)
-@pytest.mark.parametrize(("paths", "said"), PARTS.values(), ids=PARTS)
-def test_no_form_is_without_its_fields(paths: Any, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("paths", "message"), PARTS.values(), ids=PARTS)
+def test_no_form_is_without_its_fields(
+    paths: Any, message: str, tmp_path: Path
+) -> None:
     """An operation with an unreadable part is left out; if none is left, that is an error."""
     document = {"openapi": "3.0.3", "paths": paths | {"/b": {"get": OK}}}
-    with pytest.warns(UserWarning, match=said):
+    with pytest.warns(UserWarning, match=message):
         assert [
             function.name
             for function in read(written(tmp_path, {"api.json": document}))
         ] == ["GET /b"]
     del document["paths"]["/b"]  # type: ignore[attr-defined]
-    with pytest.raises(jf.ConfigError, match=said) as caught:
+    with pytest.raises(jf.ConfigError, match=message) as caught:
         read(written(tmp_path, {"api.json": document}))
     assert "Keep the files" in caught.value.hint
 
@@ -329,7 +333,7 @@ def test_no_form_is_without_its_fields(paths: Any, said: str, tmp_path: Path) ->
 def test_a_response_or_a_schema_deeper_down_is_no_reason_to_leave_out(
     tmp_path: Path,
 ) -> None:
-    """They take away no field."""
+    """No field is missing because of them."""
     properties = {"p": ELSEWHERE, "q": TEXT}
     run = {
         "requestBody": {
@@ -348,7 +352,7 @@ def test_a_response_or_a_schema_deeper_down_is_no_reason_to_leave_out(
 
 @pytest.mark.fault(161)
 def test_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In number, and in bytes together and each."""
+    """In number, in bytes per file and in total bytes."""
     params = {
         f"{at}.json": {"name": f"p{at}", "in": "query", "schema": TEXT}
         for at in range(5)
@@ -361,7 +365,7 @@ def test_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     path = written(
         tmp_path, {"api.json": {"openapi": "3.0.3", "paths": operations}, **params}
     )
-    for name, most, said in (
+    for name, most, message in (
         ("_MAX_FILES", 3, "the document refers to more than 3 files"),
         (
             "_MAX_BYTES",
@@ -372,14 +376,14 @@ def test_files_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     ):
         with monkeypatch.context() as patch:
             patch.setattr(openapi_files, name, most)
-            with pytest.warns(UserWarning, match=said):
+            with pytest.warns(UserWarning, match=message):
                 assert 1 <= len(read(path)) < 6
 
 
 @pytest.mark.fault(161)
 @pytest.mark.slow
 def test_files_take_time_in_their_size(tmp_path: Path) -> None:
-    """However often they refer to each other."""
+    """However often files refer to each other."""
 
     def use(size: int) -> None:
         folder = tmp_path / str(size)

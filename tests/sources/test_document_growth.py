@@ -1,4 +1,4 @@
-"""A listing takes time in its size: whatever its parts refer to, each is read once; and a deadline ends it anyway."""
+"""A listing takes linear time: whatever its parts refer to, each is read once; and it has a deadline anyway."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def query(schema: Any, name: str = "q", **more: Any) -> dict[str, Any]:
 
 
 def reading(schema: Any, count: int, **schemas: Any) -> dict[str, Any]:
-    """Paths with a parameter each, of one schema or of one for each path."""
+    """Paths with one parameter each, with a shared schema or one per path."""
 
     def item(at: int) -> dict[str, Any]:
         return {
@@ -79,7 +79,7 @@ def posting(schema: Any, count: int, **schemas: Any) -> dict[str, Any]:
 
 
 def sharing(operation: dict[str, Any], count: int, **more: Any) -> dict[str, Any]:
-    """Paths that all lead to one item."""
+    """Paths that all refer to one item."""
     item = {"get": {**OK, **operation}, **more}
     return {
         "paths": paths(count, ref("X", "pathItems")),
@@ -184,7 +184,7 @@ def kinds(n: int) -> list[str]:
 
 
 def assert_linear(work: Callable[[int], Callable[[], object]]) -> None:
-    """Assert that what `work` returns for a size takes linear time."""
+    """Assert that the function that `work` returns for a size takes linear time."""
     prepared = cache(work)
     growth.assert_linear(lambda size: prepared(size)(), most=2000, start=50)
 
@@ -232,7 +232,7 @@ def test_a_document_takes_time_in_its_size(kind: str) -> None:
 @pytest.mark.parametrize("kind", SWAGGER)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_swagger_document_takes_time_in_its_size(kind: str) -> None:
-    """What many paths share is converted once."""
+    """Parts that many paths share are converted once."""
     assert_linear(
         lambda n: listed({"openapi": None, "swagger": "2.0", **SWAGGER[kind](n)})
     )
@@ -274,7 +274,7 @@ TOOLS: dict[str, Callable[[int], Callable[[], object]]] = {
 @pytest.mark.fault(147)
 @pytest.mark.parametrize("kind", TOOLS)
 def test_tools_take_time_in_their_size(kind: str) -> None:
-    """What the parameters of a tool share is read once."""
+    """Definitions that the parameters of a tool share are read once."""
     assert_linear(TOOLS[kind])
 
 
@@ -303,7 +303,7 @@ def texts(n: int) -> dict[str, Any]:
 @pytest.mark.fault(147)
 @pytest.mark.parametrize("kind", CONTENTS)
 def test_listing_again_takes_time_in_the_size_of_the_document(kind: str) -> None:
-    """Functions are compared with those before, and hashed for keys of the cache, with each shared schema once."""
+    """Comparing functions with earlier ones and hashing them for cache keys reads each shared schema once."""
 
     def again(n: int) -> Callable[[], object]:
         before, now = (CONTENTS[kind](n)() for _ in range(2))
@@ -319,7 +319,7 @@ def test_listing_again_takes_time_in_the_size_of_the_document(kind: str) -> None
 
 @pytest.mark.fault(147)
 def test_a_function_has_changed_if_a_shared_definition_has() -> None:
-    """It is listed as changed, and its results are cached under another key; the order of its parameters is not."""
+    """It is listed as changed, with another cache key for its results; another order of parameters isn't a change."""
     first, other = (
         listed(reading(ref("A"), 2, A={"enum": options}))()
         for options in (["a", "b"], ["a", "c"])
@@ -337,7 +337,7 @@ def test_a_function_has_changed_if_a_shared_definition_has() -> None:
 @pytest.mark.slow
 @pytest.mark.fault(147)
 def test_parameters_that_refer_to_the_same_definitions_share_them() -> None:
-    """190 definitions behind thousands of parameters are gathered once; what each says itself is its own."""
+    """190 definitions of thousands of parameters are collected once; each parameter keeps its own keywords."""
     schemas = {
         f"A{at}": {"properties": {"next": ref(f"A{(at + 1) % 190}")}}
         for at in range(190)
@@ -345,17 +345,17 @@ def test_parameters_that_refer_to_the_same_definitions_share_them() -> None:
     catalog = listed(
         reading(lambda at: {**ref("A0"), "default": at}, 2000, **schemas)
     )()
-    found = [param.schema for function in catalog for param in function.params]
-    assert [schema["default"] for schema in found] == list(range(2000))
-    assert len(found[0]["$defs"]) == 190
-    assert len({id(schema["$defs"]) for schema in found}) == 1
+    shared = [param.schema for function in catalog for param in function.params]
+    assert [schema["default"] for schema in shared] == list(range(2000))
+    assert len(shared[0]["$defs"]) == 190
+    assert len({id(schema["$defs"]) for schema in shared}) == 1
 
 
 @pytest.mark.fault(147)
 def test_definitions_of_all_parameters_are_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Parameters that each refer to others of many definitions take any value from a bound on."""
+    """If parameters refer to different definitions, those beyond a limit accept any value."""
     monkeypatch.setattr(openapi_schemas, "_MAX_ALL_DEFINITIONS", 100)
     schemas = {f"A{at}": {"not": ref(f"A{at + 1}")} for at in range(20)}
     catalog = listed(
@@ -363,8 +363,8 @@ def test_definitions_of_all_parameters_are_bounded(
             lambda at: {"anyOf": [ref("A0"), ref(f"A{at}")]}, 20, **schemas, A20=TEXT
         )
     )()
-    found = [param.schema for function in catalog for param in function.params]
-    assert [schema is True for schema in found] == [False] * 4 + [True] * 16
+    resolved = [param.schema for function in catalog for param in function.params]
+    assert [schema is True for schema in resolved] == [False] * 4 + [True] * 16
 
 
 @pytest.mark.slow
@@ -372,7 +372,7 @@ def test_definitions_of_all_parameters_are_bounded(
 def test_the_garbage_collector_does_not_look_through_a_document_that_is_read(
     tmp_path: Path,
 ) -> None:
-    """It would take most of the time, in which no other thread runs."""
+    """It would take most of the time, during which no other thread runs."""
     file = tmp_path / "document.json"
     file.write_text(json.dumps({"openapi": "3.1.0", "paths": paths(30_000)}))
     collections: list[int] = []
@@ -394,17 +394,17 @@ def test_the_garbage_collector_does_not_look_through_a_document_that_is_read(
 
 @pytest.mark.fault(147)
 def test_names_that_many_operations_share_are_searched_as_one_text() -> None:
-    """A body with 300 kB of long names is not copied for each operation."""
+    """A body with 300 kB of long names isn't copied for each operation."""
     names = {f"{at:03}" + "x" * 1000: TEXT for at in range(200)}
     catalog = listed(posting(ref("A"), 100, A={"properties": names}))()
-    held = {id(text): len(text) for *_, text in catalog.search_texts}
-    assert sum(held.values()) < 2_000_000
+    sizes = {id(text): len(text) for *_, text in catalog.search_texts}
+    assert sum(sizes.values()) < 2_000_000
     assert catalog.search("post p77 000x")[0].name == "POST /p77"
 
 
 @pytest.mark.fault(147)
 def test_equal_names_of_a_listing_take_time_in_their_number() -> None:
-    """Ten thousand functions of one name get names of their own."""
+    """Ten thousand functions with the same name get different names."""
     names = ["same", "same_2", "Same", "s a m e"]
 
     def named(n: int) -> Callable[[], object]:
@@ -464,7 +464,7 @@ def test_rules_about_other_parameters_take_time_in_their_number() -> None:
 def test_a_document_is_read_within_the_deadline_of_the_listing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In another thread than the caller's and the loop's: others list and run meanwhile, and the caller is told."""
+    """In its own thread: others list and run meanwhile, and the caller gets the error."""
     for module in (client, remote):
         monkeypatch.setattr(module, "LIST_SECONDS", 0.5)
     threads: list[threading.Thread] = []
@@ -485,7 +485,7 @@ def test_a_document_is_read_within_the_deadline_of_the_listing(
     ) as failed:
         funcs.refresh()
     assert 1 <= len(str(failed.value).split("\n")) <= 3
-    # On the loop, which is free.
+    # On the loop, which isn't blocked.
     assert jf.connect([parse_listing]).names == ["Parse Listing"]
     assert not {threading.current_thread().name, "jupyter_funcs"} & {
         thread.name for thread in threads

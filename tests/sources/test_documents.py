@@ -53,16 +53,40 @@ def decoded(text: str | bytes) -> Any:
         ("a: 2024-01-31", {"a": "2024-01-31"}),
         ("a: 2024-01-31T10:00:00Z", {"a": "2024-01-31T10:00:00Z"}),
         ("a: no\nb: on\nc: Yes\nd: y", {"a": "no", "b": "on", "c": "Yes", "d": "y"}),
-        ("a: true\nb: False\nc: TRUE\nd: tRUE", {"a": True, "b": False, "c": True, "d": "tRUE"}),
-        ("a: null\nb: ~\nc:\nd: Null\ne: ''", {"a": None, "b": None, "c": None, "d": None, "e": ""}),
+        (
+            "a: true\nb: False\nc: TRUE\nd: tRUE",
+            {"a": True, "b": False, "c": True, "d": "tRUE"},
+        ),
+        (
+            "a: null\nb: ~\nc:\nd: Null\ne: ''",
+            {"a": None, "b": None, "c": None, "d": None, "e": ""},
+        ),
         ("[1, -2, +3, 4.5, .5, 1e3, -1.5E-2]", [1, -2, 3, 4.5, 0.5, 1000.0, -0.015]),
-        ("[12:30, 1_000, 1.2.3, 1e999, .inf, 0x1F]", ["12:30", "1_000", "1.2.3", "1e999", ".inf", "0x1F"]),
+        (
+            "[12:30, 1_000, 1.2.3, 1e999, .inf, 0x1F]",
+            ["12:30", "1_000", "1.2.3", "1e999", ".inf", "0x1F"],
+        ),
         ("['1', \"2\", !!str 3]", ["1", "2", "3"]),
-        ("200: a\ntrue: b\nnull: c\n1.5: d", {"200": "a", "true": "b", "null": "c", "1.5": "d"}),
-        ("a: &x {n: 1}\nb: *x\nc: [*x, *x]", {"a": {"n": 1}, "b": {"n": 1}, "c": [{"n": 1}, {"n": 1}]}),
-        ("a: &x {n: 1, m: 2}\nb: {<<: *x, n: 3}", {"a": {"n": 1, "m": 2}, "b": {"n": 3, "m": 2}}),
-        ("a: &x {n: 1}\nb: {<<: [*x, {m: 2}, 5]}", {"a": {"n": 1}, "b": {"n": 1, "m": 2}}),
-        ("a: |\n  one\n  two\nb: >\n  one\n  two\n", {"a": "one\ntwo\n", "b": "one two\n"}),
+        (
+            "200: a\ntrue: b\nnull: c\n1.5: d",
+            {"200": "a", "true": "b", "null": "c", "1.5": "d"},
+        ),
+        (
+            "a: &x {n: 1}\nb: *x\nc: [*x, *x]",
+            {"a": {"n": 1}, "b": {"n": 1}, "c": [{"n": 1}, {"n": 1}]},
+        ),
+        (
+            "a: &x {n: 1, m: 2}\nb: {<<: *x, n: 3}",
+            {"a": {"n": 1, "m": 2}, "b": {"n": 3, "m": 2}},
+        ),
+        (
+            "a: &x {n: 1}\nb: {<<: [*x, {m: 2}, 5]}",
+            {"a": {"n": 1}, "b": {"n": 1, "m": 2}},
+        ),
+        (
+            "a: |\n  one\n  two\nb: >\n  one\n  two\n",
+            {"a": "one\ntwo\n", "b": "one two\n"},
+        ),
         ("a: 1\na: 2", {"a": 2}),
         ("!!python/object/apply:os.system ['true']", ["true"]),
         ("--- 1\n--- 2", 1),
@@ -71,9 +95,9 @@ def decoded(text: str | bytes) -> Any:
         ("\ufeffa: é", {"a": "é"}),
         ("9" * 5000, "9" * 5000),
     ],
-)  # fmt: skip
+)
 def test_yaml_is_what_it_would_be_in_json(text: str, value: Any) -> None:
-    """Only what JSON has: texts, numbers, true, false and null; keys are texts."""
+    """Only JSON's values: texts, numbers, true, false and null; keys are texts."""
     assert decoded(text) == value
     json.dumps(decoded(text), allow_nan=False)
 
@@ -87,7 +111,7 @@ def bomb(levels: int, width: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (bomb(12, 10), "values, or aliases without end"),
         ("a: &a [*a]", "values, or aliases without end"),
@@ -114,10 +138,10 @@ def bomb(levels: int, width: int) -> str:
 )
 @pytest.mark.usefixtures("no_hang")
 def test_yaml_that_is_wrong_or_too_much_is_refused(
-    text: str | bytes, said: str
+    text: str | bytes, message: str
 ) -> None:
-    """In a line or two."""
-    with pytest.raises(jf.ProtocolError, match=said) as caught:
+    """The error has two lines."""
+    with pytest.raises(jf.ProtocolError, match=message) as caught:
         decoded(text)
     assert len(str(caught.value).splitlines()) == 2
     assert str(caught.value).isprintable() or "\n" in str(caught.value)
@@ -126,7 +150,7 @@ def test_yaml_that_is_wrong_or_too_much_is_refused(
 def test_aliases_count_as_all_that_they_stand_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Up to the limit they are read, and cost no memory."""
+    """They are read up to the limit, without using memory."""
     monkeypatch.setattr(yaml_decoding, "_MAX_NODES", 120)
     assert decoded(bomb(3, 9))["a2"][8][8] == "x"
     with pytest.raises(jf.ProtocolError, match="more than 120 values"):
@@ -134,7 +158,7 @@ def test_aliases_count_as_all_that_they_stand_for(
 
 
 class Server:
-    """An API that says what reached it, and the files that it serves."""
+    """An API that returns the request that reached it, and the files that it serves."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, str]] = []
@@ -184,20 +208,20 @@ SERVERS: dict[str, tuple[list[str], str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("servers", "path", "asked"), SERVERS.values(), ids=SERVERS)
+@pytest.mark.parametrize(("servers", "path", "address"), SERVERS.values(), ids=SERVERS)
 @pytest.mark.parametrize("token", [CANARY, None])
 def test_a_file_runs_where_the_user_says(
     servers: list[str],
     path: str,
-    asked: str,
+    address: str,
     token: str | None,
     tmp_path: Path,
     api: tuple[str, Server],
 ) -> None:
-    """With `allow_server`, in YAML and JSON, with and without a token, by its own spelling; a run's code says it."""
+    """With `allow_server`, in YAML and JSON, with and without a token; the code of a run has it too."""
     url, server = api
     more = (
-        {"servers": [{"url": each.format(url=url)} for each in servers]}
+        {"servers": [{"url": server_url.format(url=url)} for server_url in servers]}
         if servers
         else {}
     )
@@ -205,18 +229,18 @@ def test_a_file_runs_where_the_user_says(
         file = written(tmp_path, name, **more)
         funcs = jf.connect(file, allow_server=url + path, token=token)
         assert (funcs.names, funcs.kind, funcs.service) == (["Look"], "openapi", name)
-        assert list(funcs.Look()["path"]) == [asked]
-        assert server.seen == [(asked, f"Bearer {token}" if token else "")]
+        assert list(funcs.Look()["path"]) == [address]
+        assert server.seen == [(address, f"Bearer {token}" if token else "")]
         if not token:
             exec(python(funcs.look, {}, funcs.where), space := {})  # type: ignore[var-annotated]
-            assert list(space["df"]["path"]) == [asked]
+            assert list(space["df"]["path"]) == [address]
             space["funcs"].close()
         server.seen.clear()
         funcs.close()
 
 
 @pytest.mark.parametrize(
-    ("servers", "said", "hint"),
+    ("servers", "message", "hint"),
     [
         (None, "does not say at which address", "https://…"),
         (["/v2"], "does not say at which address", "https://…"),
@@ -235,15 +259,19 @@ def test_a_file_runs_where_the_user_says(
     ],
 )
 def test_a_file_without_the_users_word_says_what_to_add(
-    servers: list[str] | None, said: str, hint: str, tmp_path: Path
+    servers: list[str] | None, message: str, hint: str, tmp_path: Path
 ) -> None:
-    """The line of the profile and the argument, with the origin to allow."""
+    """The error has the line for the profile and the argument, with the origin to allow."""
     file = written(
         tmp_path,
         "shop.yaml",
-        **({"servers": [{"url": each} for each in servers]} if servers else {}),
+        **(
+            {"servers": [{"url": server_url} for server_url in servers]}
+            if servers
+            else {}
+        ),
     )
-    with pytest.raises(jf.ConfigError, match=said) as caught:
+    with pytest.raises(jf.ConfigError, match=message) as caught:
         _ = jf.connect(file).names
     assert f'jf.connect(…, allow_server="{hint}")' in caught.value.hint
     assert f'the line allow_server = "{hint}"' in caught.value.hint
@@ -252,7 +280,7 @@ def test_a_file_without_the_users_word_says_what_to_add(
 def test_a_text_is_a_file_if_there_is_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the name of a profile; a path object is always a file."""
+    """Otherwise it is the name of a profile; a path object is always a file."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "none.toml"))
@@ -262,7 +290,7 @@ def test_a_text_is_a_file_if_there_is_one(
     (tmp_path / "folder.json").mkdir()
     here = tmp_path / "shop.yaml"
 
-    def found(where: Any) -> Any:
+    def resolved(where: Any) -> Any:
         return resolve(where)
 
     for where in (
@@ -273,7 +301,7 @@ def test_a_text_is_a_file_if_there_is_one(
         here,
         Path("shop.yaml"),
     ):
-        connection = found(where)
+        connection = resolved(where)
         assert (connection.kind, Path(connection.where), connection.name) == (
             "openapi",
             here,
@@ -281,7 +309,8 @@ def test_a_text_is_a_file_if_there_is_one(
         )
         assert connection.base_url == here.as_uri()
     assert (
-        found(found("api/shop.json").where).base_url == found("api/shop.json").base_url
+        resolved(resolved("api/shop.json").where).base_url
+        == resolved("api/shop.json").base_url
     )
     for where in (
         "shop.yml",
@@ -293,14 +322,14 @@ def test_a_text_is_a_file_if_there_is_one(
         with pytest.raises(
             jf.ConfigError, match=r"There is no (such profile|file .*, and no profile)"
         ):
-            found(where)
+            resolved(where)
     with pytest.raises(jf.ConfigError) as caught:
-        found(f"https:/ada:{CANARY}@shop.example/a.json")
+        resolved(f"https:/ada:{CANARY}@shop.example/a.json")
     assert CANARY not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (str, "cannot be read: No such file"),
         (lambda path: path.mkdir(), "cannot be read: "),
@@ -325,12 +354,12 @@ def test_a_text_is_a_file_if_there_is_one(
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(
-    make: Any, said: str, tmp_path: Path
+    make: Any, message: str, tmp_path: Path
 ) -> None:
-    """With the reason, at the first use; a pipe isn't waited for. The status says nothing of a token there is not."""
+    """With the reason, at the first use, without waiting for a pipe. The status doesn't mention a token."""
     make(path := tmp_path / "a.yaml")
     assert "token" not in str(jf.connect(path).status())
-    with pytest.raises(jf.FuncsError, match=said):
+    with pytest.raises(jf.FuncsError, match=message):
         _ = jf.connect(path).names
 
 
@@ -342,7 +371,8 @@ def test_a_profile_names_a_file_beside_it(
     (tmp_path / "sub").mkdir()
     written(tmp_path, "sub/shop.yaml", servers=[{"url": f"{url}/v2"}])
     config = tmp_path / "profiles.toml"
-    allow, token = f'allow_server = "{url}"\n', 'token_env = "SHOP_TOKEN"\n'
+    allow = f'allow_server = "{url}"\n'
+    token = 'token_env = "SHOP_TOKEN"\n'
     config.write_text(
         f'[profiles.a]\nkind = "openapi"\nfile = "sub/shop.yaml"\n{allow}{token}'
         f'[profiles.b]\nfile = "sub/shop.yaml"\n{allow}'
@@ -365,7 +395,7 @@ def test_a_profile_names_a_file_beside_it(
 
 
 @pytest.mark.parametrize(
-    ("where", "allow", "said"),
+    ("where", "allow", "message"),
     [
         ("python:math", "https://api.example", "server of an OpenAPI document"),
         (None, "https://api.example", "server of an OpenAPI document"),
@@ -384,10 +414,10 @@ def test_a_profile_names_a_file_beside_it(
     ],
 )
 def test_a_server_to_allow_is_an_address_for_a_document(
-    where: Any, allow: str, said: str
+    where: Any, allow: str, message: str
 ) -> None:
-    """Anything else is refused at once, and a password isn't shown."""
-    with pytest.raises(jf.ConfigError, match=said) as caught:
+    """Anything else is refused immediately, and a password isn't shown."""
+    with pytest.raises(jf.ConfigError, match=message) as caught:
         jf.connect(
             where,
             allow_server=allow,
@@ -400,7 +430,7 @@ def test_a_server_to_allow_is_an_address_for_a_document(
 def test_workers_know_the_kind_and_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api: tuple[str, Server]
 ) -> None:
-    """They ask for no listing, whichever way the kind was found."""
+    """They don't request a listing, however the kind was found."""
     url, server = api
     server.files |= {"/spec": DOCUMENT, "/a.yaml": yaml.safe_dump(DOCUMENT)}
     file = written(tmp_path, "shop.yaml", servers=[{"url": f"{url}/v2"}])

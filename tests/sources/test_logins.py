@@ -1,4 +1,4 @@
-"""Tokens of OAuth 2 and OpenID Connect providers: got, renewed and kept, and never sent where the user did not say."""
+"""Tokens of OAuth 2 and OpenID Connect providers are fetched, renewed and kept, and sent only where the user said."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CLIENT = base64.b64encode(f"me:{quote_plus(SECRET)}".encode()).decode()  # RFC 6
 
 
 class Provider:
-    """A provider of identities: issues tokens for a client's secret, a code with its verifier, a device, a refresh."""
+    """An identity provider: it issues tokens for a client secret, a code with its verifier, a device, or a refresh."""
 
     def __init__(self) -> None:
         self.codes: dict[str, tuple[str, str]] = {}
@@ -124,14 +124,12 @@ class Provider:
                     return JSONResponse({"error": "authorization_pending"}, 400)
                 is_right = True
         if not (is_right and is_client):
-            said = f"wrong {form} {request.headers.get('authorization')}"
+            description = f"wrong {form} {request.headers.get('authorization')}"
             return JSONResponse(
-                {"error": "invalid_client", "error_description": said}, 401
+                {"error": "invalid_client", "error_description": description}, 401
             )
-        token, refresh = (
-            f"c4n4ry-access-{len(self.asked)}",
-            f"c4n4ry-refresh-{len(self.asked)}",
-        )
+        token = f"c4n4ry-access-{len(self.asked)}"
+        refresh = f"c4n4ry-refresh-{len(self.asked)}"
         self.tokens.add(token)
         more = {}
         if form["grant_type"] != "client_credentials":
@@ -148,7 +146,7 @@ class Provider:
 
 
 class Api:
-    """An API that takes the tokens of a provider, as its document says."""
+    """An API that accepts the tokens of a provider, as its document says."""
 
     def __init__(self) -> None:
         self.scheme: dict[str, Any] = {}
@@ -234,7 +232,7 @@ def oauth(url: str, *flows: str) -> dict[str, Any]:
 
 @pytest.fixture
 def browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A browser that follows the provider's redirect, as a person's would; the addresses that it was opened at."""
+    """A browser that follows the provider's redirect, as a user's would; yields the addresses that it opened."""
     opened: list[str] = []
 
     def follow(url: str) -> bool:
@@ -256,7 +254,7 @@ def secret_table(url: str) -> str:
 def test_a_client_with_a_secret_gets_a_token_by_itself(
     urls: tuple[Api, str, str], connect: Connect
 ) -> None:
-    """At the first run, for all runs; another one before it ends, and if the server rejects it."""
+    """At the first run, for all runs; another one before it expires, and if the server rejects it."""
     api, _, login_url = urls
     funcs = connect(oauth(login_url, "clientCredentials"), secret_table(login_url))
     for _ in range(3):
@@ -265,7 +263,7 @@ def test_a_client_with_a_secret_gets_a_token_by_itself(
     api.provider.tokens.clear()
     assert list(funcs.look.with_options(cache=False)()["n"]) == [1]
     assert api.provider.asked == ["client_credentials"] * 2
-    api.provider.seconds = 30  # less than what is left for a run
+    api.provider.seconds = 30  # less than the time of a run
     api.provider.tokens.clear()
     for _ in range(2):
         assert list(funcs.look.with_options(cache=False)()["n"]) == [1]
@@ -346,8 +344,8 @@ def test_a_user_logs_in_with_a_browser(
         funcs.look()
     assert "%funcs connect shop" in caught.value.hint
     assert funcs.ready() is funcs
-    said = capsys.readouterr().out
-    assert ("enter the code ABCD-EFGH" in said) == (by == "device")
+    output = capsys.readouterr().out
+    assert ("enter the code ABCD-EFGH" in output) == (by == "device")
     assert len(browser) == (by == "browser")
     look = funcs.look.with_options(cache=False)
     assert list(look()["n"]) == [1]
@@ -360,7 +358,7 @@ def test_a_user_logs_in_with_a_browser(
     api.provider.refreshes.clear()
     with pytest.raises(jf.AuthenticationError, match="not logged in") as caught:
         look()
-    assert "c4n4ry" not in said + shown(caught.value) + str(funcs.status())
+    assert "c4n4ry" not in output + shown(caught.value) + str(funcs.status())
 
 
 @pytest.mark.slow
@@ -371,7 +369,7 @@ def test_a_login_is_kept_in_the_keyring(
     keyrings: Any,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Its refresh token is, so that the next session asks nobody."""
+    """Its refresh token is, so that the next session needs no login."""
     _, _, url = urls
     table = f'keep = "keyring"\nallow_server = "{url}"'
     connect(oauth(url, "authorizationCode"), table).ready()
@@ -389,13 +387,14 @@ def test_a_login_is_kept_in_the_keyring(
 def test_only_the_answer_with_the_state_of_a_login_counts(
     urls: tuple[Api, str, str], connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another page may ask the port of this machine, too; nothing that it says ends the login, or logs in."""
+    """Other pages can reach the port too; none of their requests ends the login or logs in."""
     _, _, url = urls
     statuses: list[int] = []
 
     def follow(opened: str) -> bool:
         query = parse_qs(urlsplit(opened).query)
-        [uri], [state] = query["redirect_uri"], query["state"]
+        [uri] = query["redirect_uri"]
+        [state] = query["state"]
 
         def work() -> None:
             others = (
@@ -424,7 +423,7 @@ def test_a_login_that_nobody_finishes_ends(
     connect: Connect,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """In time, and with a reason."""
+    """Within the time limit, and with a reason."""
     _, _, url = urls
     monkeypatch.setattr(login, "_LOGIN_SECONDS", 0.0)
     monkeypatch.setattr("webbrowser.open", lambda _: True)
@@ -442,7 +441,7 @@ def test_a_login_that_nobody_finishes_ends(
 def test_a_login_that_the_user_refuses_says_so(
     urls: tuple[Api, str, str], connect: Connect, browser: list[str]
 ) -> None:
-    """In the provider's words, in the browser as well."""
+    """With the provider's words, in the browser as well."""
     api, _, url = urls
     api.provider.refuses = True
     funcs = connect(oauth(url, "authorizationCode"), f'allow_server = "{url}"')
@@ -452,7 +451,7 @@ def test_a_login_that_the_user_refuses_says_so(
         funcs.ready()
 
 
-# What a hostile document could make us send
+# Hostile documents
 
 
 @pytest.mark.parametrize(
@@ -472,7 +471,7 @@ def test_a_login_that_the_user_refuses_says_so(
 def test_no_secret_and_no_browser_goes_where_only_a_document_says(
     scheme: Any, urls: tuple[Api, str, str], connect: Connect, browser: list[str]
 ) -> None:
-    """The error says what to add if that place is trusted."""
+    """The error says what to add if the address is trusted."""
     api, _, url = urls
     is_client = "clientCredentials" in scheme.get("flows", {})
     funcs = connect(
@@ -488,7 +487,7 @@ def test_no_secret_and_no_browser_goes_where_only_a_document_says(
 def test_a_provider_that_describes_another_one_is_refused(
     urls: tuple[Api, str, str], connect: Connect
 ) -> None:
-    """Or it could have the codes of one sent to the other."""
+    """Otherwise the codes of one could be sent to the other."""
     api, _, url = urls
     api.provider.issuer = "https://evil.example"
     funcs = connect(
@@ -505,7 +504,7 @@ def test_a_refusal_of_the_provider_is_said_without_what_was_sent(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """With its code and words; so is one that isn't a provider, with its status, and one that is not there."""
+    """With its code and message; so is an address without a provider, and one that doesn't exist."""
     _, url, login_url = urls
     monkeypatch.setenv("CLIENT_SECRET", "c4n4ry-wrong")
     with caplog.at_level(logging.DEBUG):
@@ -542,7 +541,7 @@ def test_a_document_without_addresses_says_what_to_add(
 def test_results_are_found_again_with_a_new_token(
     urls: tuple[Api, str, str], connect: Connect
 ) -> None:
-    """Of a client that acts for itself: the account is the client, whatever its token is."""
+    """For a client that acts for itself, the account is the client, whatever its token."""
     api, _, url = urls
     funcs = connect(oauth(url, "clientCredentials"), secret_table(url))
     funcs.look.with_options(cache=True)()

@@ -1,4 +1,4 @@
-"""MCP servers as sources: what their tools receive and return, and what a server that breaks the protocol causes."""
+"""MCP servers as sources: what their tools receive and return, and what happens if a server breaks the protocol."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.servers import serving
 
 pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
 
-from tests.sources import mcp_server  # behind the extra
+from tests.sources import mcp_server  # needs the extra
 from tests.sources.test_detected import Recorded, answering, small_mcp
 from tests.sources.test_requests import code_of
 
@@ -164,7 +164,7 @@ RESULTS: dict[str, list[dict[str, Any]]] = {
 def test_a_result_becomes_a_table(
     session: Session, name: str, rows: list[dict[str, Any]]
 ) -> None:
-    """Structured content, else text; what is neither is named, not shown."""
+    """Structured content, else text; other content is named, not shown."""
     assert json.loads(session[name]().to_json(orient="records")) == rows
 
 
@@ -214,7 +214,7 @@ FILES: dict[str, tuple[str, list[dict[str, Any]], str]] = {
 def test_files_are_the_bytes_that_were_sent(
     session: Session, which: str, expected: tuple[str, list[dict[str, Any]], str]
 ) -> None:
-    """One is a cell with its media type, as in a reply over HTTP; of several each is a row, and so are links."""
+    """One is a cell with its media type, as in a reply over HTTP; several are rows, and so are links."""
     frame = session["files"](which=which)
     about = frame.attrs["funcs"]
     shape, rows, media_type = expected
@@ -223,7 +223,7 @@ def test_files_are_the_bytes_that_were_sent(
 
 
 def test_what_is_structured_is_kept_beside_an_image(session: Session) -> None:
-    """In place of the texts, which say the same."""
+    """Instead of the texts, which repeat it."""
     frame = session["rows_and_image"]()
     assert frame["media_type"].tolist() == ["application/json", "image/png"]
     assert json.loads(frame["Result"][0]) == {"x": 1.0, "y": 2.0}
@@ -260,7 +260,7 @@ NOT_JSON = [
 @pytest.mark.parametrize("tool", ["text", "undeclared"])
 @pytest.mark.parametrize("text", NOT_JSON)
 def test_a_text_stays_a_text(session: Session, tool: str, text: str) -> None:
-    """A number, a flag and a text that only begins like JSON are the text that was sent."""
+    """A number, a flag and a text that only begins like JSON stay text."""
     assert session[tool](of=text)["Result"].tolist() == [text]
 
 
@@ -270,7 +270,7 @@ def test_a_text_stays_a_text(session: Session, tool: str, text: str) -> None:
 def test_an_object_or_a_list_in_a_text_is_read_unless_the_tool_declares_a_text(
     session: Session, text: str
 ) -> None:
-    """A declared result is one text, whatever is in it."""
+    """A declared result is one text, whatever it contains."""
     rows = json.loads(text)
     read = json.loads(session["undeclared"](of=text).to_json(orient="records"))
     assert read == (rows if isinstance(rows, list) else [rows])
@@ -326,7 +326,7 @@ def test_a_failure_leaves_the_connection_usable(
 def test_a_run_says_how_far_it_is_and_is_cancelled_on_the_server(
     over_http: Session,
 ) -> None:
-    """What the tool says of its progress is shown as text; the protocol's cancellation is sent, not waited for."""
+    """The tool's progress message is shown as text; the protocol's cancellation is sent without waiting for a reply."""
     mcp_server.calls.clear()
     job = over_http["wait"].submit(seconds=60)
     wait_until(lambda: repr(job).endswith("25% <b>\\x1b[1m waiting>"))
@@ -337,7 +337,7 @@ def test_a_run_says_how_far_it_is_and_is_cancelled_on_the_server(
 
 
 class Person:
-    """A person who answers one prompt after the other."""
+    """A user who answers one prompt after the other."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *replies: str) -> None:
         self.prompts: list[str] = []
@@ -355,11 +355,13 @@ def test_a_server_asks_the_user_in_the_cell(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Value by value, again where one is wrong; an empty reply leaves the default."""
+    """Value by value, and again if one is invalid; an empty reply means the default."""
     person = Person(monkeypatch, "", "Ann", "9", "3", "", "")
     reply = session["asks"]()["Result"].tolist()
     assert reply == ['accept {"name":"Ann","count":3,"colour":"red"}']
-    name, count, colour = "Your name", "Count [2]", "Colour (red or blue) [red]"
+    name = "Your name"
+    count = "Count [2]"
+    colour = "Colour (red or blue) [red]"
     assert person.prompts == [
         f"{prompt}: " for prompt in (name, name, count, count, colour)
     ] + ["Send? [Y/n] "]
@@ -385,7 +387,7 @@ def test_a_person_may_decline(
 
 
 def test_where_nobody_can_answer_it_is_declined_with_a_note(session: Session) -> None:
-    """In the background, in a sweep, and in a notebook that is executed without a person."""
+    """In the background, in a sweep, and in a notebook that is executed without a user."""
     job = session["asks"].submit()
     assert job.future.result(60)["Result"].tolist() == ["decline"]
     assert job.notes == ["tools asked, and nobody could answer: Who are \\x1b[1m you?"]
@@ -408,7 +410,7 @@ def asked_in(page: Page) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_a_panel_shows_what_a_server_asks(session: Session) -> None:
-    """With the errors at the fields; the time limit of the run doesn't count meanwhile."""
+    """With errors at the fields; the time limit of the run is paused meanwhile."""
     page = Page(session.panel("asks"))
     page.ask("run", seq=1, values={}, confirmed=False)
     question = asked_in(page)
@@ -446,14 +448,14 @@ def test_a_cancelled_run_takes_back_its_question(session: Session) -> None:
 
 @pytest.mark.slow
 def test_runs_share_a_connection_at_the_same_time(session: Session) -> None:
-    """Each of a sweep's runs waits until the others are there, too."""
+    """Each run of a sweep waits until the others have arrived."""
     assert session["meet"].with_options(concurrency=4).sweep(number=[1, 2, 3, 4])[
         "Result"
     ].tolist() == [1, 2, 3, 4]
 
 
 def test_the_token_goes_to_its_server_and_nowhere_else(over_http: Session) -> None:
-    """Each request carries it; a redirect to another origin gets neither it nor a request."""
+    """Each request has it; a redirect to another origin isn't followed."""
     over_http["number"]()
     assert http_app.tokens == {f"Bearer {CANARY}"}
     with serving(elsewhere := Recorded(answering())) as there:
@@ -481,7 +483,7 @@ STATUSES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("status", STATUSES)
 def test_an_address_without_an_mcp_server_is_named(status: int) -> None:
-    """What another web server answers is our error for it, without the token that it repeats."""
+    """The answers of other web servers become our errors, without a token that they repeat."""
     error, words = STATUSES[status]
     page = HTMLResponse(f"<p>{CANARY}</p>", status)
     with (
@@ -494,7 +496,7 @@ def test_an_address_without_an_mcp_server_is_named(status: int) -> None:
 
 
 def test_a_server_without_a_stream_of_its_own_keeps_its_session() -> None:
-    """A 405 for the stream of notifications, which a server need not have, says nothing about the session."""
+    """A 405 for the optional stream of notifications says nothing about the session."""
     initialized: list[Any] = []
     tools = [{"name": "go", "inputSchema": {"type": "object"}}]
     app = small_mcp(
@@ -510,19 +512,17 @@ def test_a_server_without_a_stream_of_its_own_keeps_its_session() -> None:
 
 
 def test_a_session_that_the_server_dropped_is_opened_again(over_http: Session) -> None:
-    """As after a restart of the server: the run was not begun, so it is sent again, even if it changes data."""
+    """As after a restart of the server: the run didn't start, so it is sent again, even if it changes data."""
     over_http["number"]()
     mcp_server.app.session_manager._server_instances.clear()
     assert over_http["change"](name="again")["Result"].tolist() == ["changed again"]
 
 
 def test_a_changed_tool_is_named(over_http: Session) -> None:
-    """After the server says that its tools changed, they are listed again, and a run of one that is gone says so."""
-    rows, number, manager = (
-        over_http["rows"],
-        over_http["number"],
-        mcp_server.app._tool_manager,
-    )
+    """When the server says that its tools changed, they are listed again, and a run of a removed one says so."""
+    rows = over_http["rows"]
+    number = over_http["number"]
+    manager = mcp_server.app._tool_manager
     before = dict(manager._tools)
 
     def other(of: int) -> int:
@@ -547,7 +547,7 @@ def test_a_changed_tool_is_named(over_http: Session) -> None:
 
 
 def test_a_secret_at_the_end_of_a_long_error_is_masked() -> None:
-    """It is masked before the text is cut, or its beginning would be shown."""
+    """It is masked before the text is cut; otherwise its beginning would be shown."""
     secret = Secret(CANARY)
     with pytest.raises(jf.FunctionError) as caught:
         _data(
@@ -597,7 +597,7 @@ BAD: dict[str, tuple[type[Exception], str]] = {
 def test_a_bad_server_is_an_error(
     how: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """In one to three lines, in time, and with nothing else on the screen."""
+    """In one to three lines, within the time limit, and with no other output."""
     error, words = BAD[how]
     for module in (client, remote):
         monkeypatch.setattr(module, "LIST_SECONDS", 2.0)
@@ -633,14 +633,14 @@ def test_a_server_that_is_only_odd_works(how: str) -> None:
 def test_a_server_that_is_not_there_is_named(
     url: str, command: Any, error: type[Exception], words: str
 ) -> None:
-    """A command that can't start is a matter of configuration; an address that nobody serves can't be reached."""
+    """A command that can't start is a configuration error; an unused address is a connection error."""
     with connected(url, command) as session, pytest.raises(error, match=words):
         session.refresh()
 
 
 @pytest.mark.slow
 def test_a_listing_has_bounds() -> None:
-    """Ten thousand tools are listed, of more and of endless pages the first; a warning says so."""
+    """The first ten thousand tools are listed, even from endless pages; a warning says so."""
     with (
         bad("many") as session,
         pytest.warns(UserWarning, match="more tools than these 10,000"),
@@ -687,7 +687,7 @@ def test_without_the_sdk_the_error_says_what_to_install(
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_closing_ends_the_server_and_its_children() -> None:
-    """Even if they ignore the end of their input and the request to end; so does a new start."""
+    """Even if they ignore the end of their input and the request to end; so does a restart."""
     with bad("stubborn") as session:
         session["go"]()
         processes = [
@@ -704,7 +704,7 @@ def test_closing_ends_the_server_and_its_children() -> None:
 @pytest.mark.parametrize("end", ["", "raise SystemExit(3)", "import os; os._exit(0)"])
 def test_nothing_stays_behind(end: str) -> None:
     """At the end of the interpreter the server ends; a forked child neither uses nor ends its parent's."""
-    # That one can only be told by the end of its input.
+    # This one notices only the end of its input.
     how = "go" if "_exit" in end else "stubborn"
     program = f"""
 import os

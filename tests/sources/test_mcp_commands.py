@@ -1,4 +1,4 @@
-"""Commands that serve MCP: each failure is one named error of a call that is sent once, and what they inherit."""
+"""Commands that serve MCP: each failure is one named error of a call that is sent once; and their environment."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ENDS = {"closes", "ends in a call", "deep"}
 @pytest.mark.fault(149)
 @pytest.mark.parametrize("how", FAILURES)
 def test_a_call_that_fails_is_sent_once(how: str, tmp_path: Path) -> None:
-    """Its error has the server's words, whatever its code; the connection is closed only if it is."""
+    """Its error has the server's message, whatever its code; the connection is closed only if the server's is."""
     error, words = FAILURES[how]
     calls = tmp_path / "calls"
     with connected(command=(*bad_command(how), str(calls))) as session:
@@ -87,18 +87,18 @@ def streaming(*events: str, of: str = "tools/call") -> Starlette:
     results = {"initialize": info, "tools/list": tools}
 
     async def answer(request: Request) -> Response:
-        asked = json.loads(await request.body() or b"{}")
-        if request.method == "GET" or "id" not in asked:
+        call = json.loads(await request.body() or b"{}")
+        if request.method == "GET" or "id" not in call:
             return Response("", 405 if request.method == "GET" else 202)
-        request.app.state.methods.append(asked["method"])
+        request.app.state.methods.append(call["method"])
         reply = {
             "jsonrpc": "2.0",
-            "id": asked["id"],
-            "result": results.get(asked["method"]),
+            "id": call["id"],
+            "result": results.get(call["method"]),
         }
-        sent = [event.replace("ID", str(asked["id"])) for event in events]
+        sent = [event.replace("ID", str(call["id"])) for event in events]
         text = "".join(
-            sent if asked["method"] == of else [f"data: {json.dumps(reply)}\n\n"]
+            sent if call["method"] == of else [f"data: {json.dumps(reply)}\n\n"]
         )
         return Response(text, media_type="text/event-stream")
 
@@ -132,7 +132,7 @@ OWN = 'data: {"jsonrpc": "2.0", "id": ID, "error": {"code": -32000, "message": "
 def test_a_stream_that_ends_is_told_from_a_tool_that_fails(
     events: tuple[str, ...], error: type[Exception], words: str, times: int
 ) -> None:
-    """Over HTTP the SDK reports both with the same code; only a reply that was cut is asked for again."""
+    """Over HTTP the SDK reports both with the same code; only an incomplete reply is requested again."""
     app = streaming(*events)
     with (
         serving(app) as url,
@@ -185,7 +185,7 @@ def inherited(session: Session) -> dict[str, Any]:
 def test_a_command_inherits_what_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Folders, proxies, certificates and the language, but nobody's token, key or other settings."""
+    """Folders, proxies, certificates and the language, but no token, key or other settings."""
     for name, text in (OTHERS | KEPT).items():
         monkeypatch.setenv(name, text)
     names = inherited(profile(tmp_path, monkeypatch))
@@ -210,7 +210,7 @@ def test_a_command_inherits_what_it_needs(
 def test_a_profile_names_more(
     line: str, added: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the text that it has when the command starts."""
+    """With its value at the start of the command."""
     monkeypatch.setenv("OTHER", "x y")
     monkeypatch.setenv("GITHUB_TOKEN", "of-github-before")
     session = profile(tmp_path, monkeypatch, line)
@@ -223,7 +223,7 @@ def test_a_profile_names_more(
 
 @pytest.mark.fault(150)
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         (
             'env = ["GITHUB_TOKEN"]',
@@ -237,13 +237,13 @@ def test_a_profile_names_more(
     ],
 )
 def test_a_variable_that_is_not_set_is_named(
-    line: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    line: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When you connect, before the command is started; what may be a token is not shown."""
+    """When you connect, before the command starts; a possible token isn't shown."""
     monkeypatch.delenv("GITHUB_TOKEN", raising=False)
     with pytest.raises(jf.ConfigError) as failed:
         profile(tmp_path, monkeypatch, line)
-    assert said in str(failed.value)
+    assert message in str(failed.value)
     assert CANARY not in str(failed.value)
 
 
@@ -267,7 +267,7 @@ TASKS = Path(__file__).parent / "mcp_tasks.py"
 
 @pytest.fixture
 def tasks(tmp_path: Path) -> Iterator[Session]:
-    """A server whose tools run as tasks; it writes what it is asked last into the file `asked`."""
+    """A server whose tools run as tasks; it writes its last request into the file `asked`."""
     with connected(
         command=(sys.executable, str(TASKS), str(tmp_path / "asked"))
     ) as session:
@@ -276,7 +276,7 @@ def tasks(tmp_path: Path) -> Iterator[Session]:
 
 @pytest.mark.slow
 def test_a_tool_that_runs_as_a_task_gives_its_result(tasks: Session) -> None:
-    """Also one that would ask the user: it is asked for its result, as the protocol has it."""
+    """Also for one that would ask the user: its result is requested, as the protocol specifies."""
     for name in ("completed", "input_required"):
         assert tasks[name](x=7).to_dict("records") == [{"task": name, "x": 7}]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.api import Session
 
-# Serves while its file is there, and else ends as a command does that can't reach what it needs.
+# Serves while its file exists; otherwise it ends like a command without a network.
 SERVER = f"""
 import runpy, sys
 from pathlib import Path
@@ -37,7 +37,7 @@ runpy.run_path({str(HERE / "bad_mcp_server.py")!r})
 
 
 class Command:
-    """A command that serves MCP as long as it is told."""
+    """A command that serves MCP until the test stops it."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / "works"
@@ -50,7 +50,7 @@ class Command:
 
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
-    """Return a command whose tools were listed, silently, and that fails since."""
+    """Return a command whose tools were listed, silently, and that fails afterwards."""
     command = Command(tmp_path)
     with warnings.catch_warnings(), connected(command=command.words) as session:
         warnings.simplefilter("error")
@@ -69,10 +69,12 @@ def names_offline(session: Session) -> list[str]:
 def test_a_command_that_fails_has_the_tools_of_its_last_listing(
     command: Command,
 ) -> None:
-    """With one note, which says why; a call and a refresh then say what is wrong."""
+    """With one warning, which says why; calls and refreshes then raise the error."""
     with connected(command=command.words) as session:
-        said = rf"^The server of tools ended with exit code 1: no network\. {AS_LISTED}"
-        with pytest.warns(UserWarning, match=said):
+        warning = (
+            rf"^The server of tools ended with exit code 1: no network\. {AS_LISTED}"
+        )
+        with pytest.warns(UserWarning, match=warning):
             assert session.names == ["go"]
         for failing in (session["go"], session.refresh):
             with pytest.raises(
@@ -122,7 +124,7 @@ def test_a_command_that_is_not_there_is_an_error_whatever_is_kept(
 
 
 def test_an_address_has_the_tools_of_its_last_listing_for_one_account_only() -> None:
-    """Its kind is found from what is kept, too, and functions are the same as online."""
+    """Its kind is also kept, and its functions are the same as online."""
     with serving(mcp_server.app.streamable_http_app(), lifespan="on") as url:
         where = f"{url}/mcp"
         with reached(where) as session:

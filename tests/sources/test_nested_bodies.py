@@ -1,4 +1,4 @@
-"""Objects in what a function takes: by every door, over the wire of each source."""
+"""Objects in the arguments of a function: set in every way, over the wire of each source."""
 
 from __future__ import annotations
 
@@ -136,14 +136,22 @@ def last() -> Any:
 def test_what_only_a_server_sets_is_no_field_and_is_not_sent(
     run: RemoteFunction,
 ) -> None:
-    """Also behind a reference, and required; descriptions of parts are read where a reference leads."""
+    """Also if it is referenced or required; descriptions of parts come from the reference's target."""
     described = run.describe().set_index("name")
     assert list(described.index) == [
-        "size", "customer", "customer.name", "customer.age", "customer.address", "customer.address.city", "items",
-        "items[].sku", "items[].count", "note",
-    ]  # fmt: skip
-    said = described["help"][["size", "customer.name", "customer.address.city"]]
-    assert list(said) == ["Rows of a page.", "Who pays.", "Where it goes."]
+        "size",
+        "customer",
+        "customer.name",
+        "customer.age",
+        "customer.address",
+        "customer.address.city",
+        "items",
+        "items[].sku",
+        "items[].count",
+        "note",
+    ]
+    helps = described["help"][["size", "customer.name", "customer.address.city"]]
+    assert list(helps) == ["Rows of a page.", "Who pays.", "Where it goes."]
     run(customer={"id": 1, "name": "Ann"})
     assert last() == {"customer": {"name": "Ann"}}
 
@@ -177,7 +185,7 @@ def test_a_call_a_form_and_a_panel_send_one_object(
         f"%%funcs call order customer.name=Ann\n{json.dumps(SENT)}",
     ],
     ids=["words", "JSON", "lines", "a body of JSON", "a line and a body"],
-)  # fmt: skip
+)
 def test_a_magic_takes_dotted_names_and_objects(
     shell: InteractiveShell, text: str
 ) -> None:
@@ -189,7 +197,7 @@ def test_a_magic_takes_dotted_names_and_objects(
 def test_a_sweep_takes_several_values_of_a_part(
     run: RemoteFunction, shell: InteractiveShell
 ) -> None:
-    """Each run has the whole object; the part is a column of the table."""
+    """Each run sends the whole object; the part is a column of the table."""
     cities = ["Rome", "Oslo"]
     options = run.with_options(most_runs=9, cache=False)
     frame = options.sweep(customer={"name": "Ann"}, **{"customer.address.city": cities})
@@ -239,7 +247,7 @@ def test_code_presets_and_history_hold_the_object(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A part that is a variable or several values is by itself."""
+    """A part that is a variable or several values is written separately."""
     from jupyter_funcs.client.snippets import blocks
     from jupyter_funcs.records.presets import fill, form_values
 
@@ -298,7 +306,7 @@ def bought(buyer: Buyer, items: list[Item] | None = None) -> list[dict[str, Any]
 
 
 def test_models_and_typed_dictionaries_of_python_functions_have_parts() -> None:
-    """A model itself is passed as it is; an error of its annotation is at the part."""
+    """A model is passed unchanged; a validation error is at the part."""
     session = jf.connect([bought])
     fn = session["Bought"]
     assert [part.name for part in fn.fields[0].fields] == ["buyer.name", "buyer.place"]

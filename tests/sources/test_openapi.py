@@ -1,4 +1,4 @@
-"""An OpenAPI document is a catalog: its operations have forms, and their runs reach the server as it documents them."""
+"""An OpenAPI document is a catalog: its operations have forms, and their runs send what it documents."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def param(
 
 
 def operation(*params: Any, body: Any = None, **more: Any) -> dict[str, Any]:
-    found = {"responses": JSON_REPLY, "parameters": list(params), **more}
+    described = {"responses": JSON_REPLY, "parameters": list(params), **more}
     if body is not None:
-        found["requestBody"] = {
+        described["requestBody"] = {
             "required": True,
             "content": {"application/json": {"schema": body}},
         }
-    return found
+    return described
 
 
 def document(paths: Any = None, **more: Any) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def document(paths: Any = None, **more: Any) -> dict[str, Any]:
 
 
 class Server(httpx.AsyncBaseTransport):
-    """An application behind an ASGI transport: its document, and each request that reached it."""
+    """An application behind an ASGI transport, with its document and each request that reached it."""
 
     def __init__(self, document: Any) -> None:
         self.document = document
@@ -97,10 +97,8 @@ class Server(httpx.AsyncBaseTransport):
         body = await request.body()
         names = [name for name, _ in request.headers.items()]
         assert len(names) == len(set(names)), "each header is sent once"
-        raw_path, query = (
-            request.scope["raw_path"].decode().partition("?")[0],
-            request.scope["query_string"].decode(),
-        )
+        raw_path = request.scope["raw_path"].decode().partition("?")[0]
+        query = request.scope["query_string"].decode()
         seen = {
             "method": request.method,
             "path": raw_path,
@@ -131,9 +129,11 @@ class Server(httpx.AsyncBaseTransport):
 
 
 def served(
-    one: dict[str, Any], path: str = "/run", method: str = "post", **more: Any
+    described: dict[str, Any], path: str = "/run", method: str = "post", **more: Any
 ) -> tuple[Server, Any]:
-    server = Server(document({path: {method: {"operationId": "run", **one}}}, **more))
+    server = Server(
+        document({path: {method: {"operationId": "run", **described}}}, **more)
+    )
     return server, server.session()["run"]
 
 
@@ -173,7 +173,7 @@ ADDRESS = {
 def test_an_address_is_written_in_the_style_of_its_parameters(
     params: Any, values: Any, path: str, query: str
 ) -> None:
-    """Values are encoded, and cannot change which path is asked."""
+    """Values are encoded, and can't change the requested path."""
     place = "/run/{id}" if params[0]["in"] == "path" else "/run"
     server, run = served(operation(*params), place, "get")
     run(**values)
@@ -242,7 +242,7 @@ def test_a_body_has_the_types_of_its_schema() -> None:
 
 
 def test_references_lead_anywhere_in_the_document() -> None:
-    """Through paths and positions of lists too; a step that leads nowhere makes the schema of a property unknown."""
+    """Also through paths and positions of lists; a broken reference makes the schema of a property unknown."""
     first = operation(
         param("day", required=True),
         body={"type": "object", "properties": {"at": ADDRESS | {"a/b": 1}}},
@@ -262,18 +262,20 @@ def test_references_lead_anywhere_in_the_document() -> None:
         document(paths, components={"schemas": {"Address": ADDRESS}})
     ).session()["POST /run"]
     assert [(field.name, str(field.kind), field.required) for field in run.fields] == [
-        ("day", "text", True), ("at", "json", False), ("gone", "json", False),
-    ]  # fmt: skip
+        ("day", "text", True),
+        ("at", "json", False),
+        ("gone", "json", False),
+    ]
     with pytest.raises(jf.ArgumentError, match="takes a whole number, not 'x'"):
         run(day="x", at={"next": {"next": {"zip": "x"}}})
 
 
 @pytest.mark.parametrize(
-    ("said", "needed"),
+    ("more", "needed"),
     [({}, True), ({"required": False}, False), ({"required": True}, True)],
 )
-def test_a_body_needs_its_required_properties(said: Any, needed: bool) -> None:
-    """Unless the document says that the whole body is optional; also one that it does not describe further."""
+def test_a_body_needs_its_required_properties(more: Any, needed: bool) -> None:
+    """Unless the whole body is optional; also for a property without a description."""
     content = {
         "application/json": {
             "schema": {
@@ -283,7 +285,7 @@ def test_a_body_needs_its_required_properties(said: Any, needed: bool) -> None:
             }
         }
     }
-    server, run = served(operation(requestBody={"content": content, **said}))
+    server, run = served(operation(requestBody={"content": content, **more}))
     assert {field.name: field.required for field in run.fields} == {
         "a": needed,
         "b": needed,
@@ -307,7 +309,7 @@ def test_options_in_the_text_about_an_object_are_none_of_its_own() -> None:
 
 
 def test_media_types_are_those_of_the_document() -> None:
-    """Of the body and of the reply, each instead of our own."""
+    """For the body and the reply, instead of our own."""
     replies = {"200": {"content": {"application/vnd.shop+json": {}}}}
     for kind, sent in {
         "application/merge-patch+json": "application/merge-patch+json",
@@ -327,7 +329,7 @@ def test_media_types_are_those_of_the_document() -> None:
 
 
 def test_a_form_is_sent_in_the_style_of_its_document() -> None:
-    """Where the document offers no JSON; lists repeat their name, objects as its encoding says."""
+    """If the document offers no JSON; lists repeat their name, objects follow its encoding."""
     schema = {
         "type": "object",
         "properties": {"n": {"type": "integer"}, "tags": LIST, "o": OBJECT},
@@ -357,7 +359,7 @@ def test_a_body_that_is_no_object_is_one_field() -> None:
 
 
 def test_a_value_changes_neither_the_path_nor_the_headers() -> None:
-    """What would climb out of its place, or no header can hold, is refused; headers of our own are no fields."""
+    """Values that would leave their place in a path, or can't be in a header, are refused; ours aren't fields."""
     names = ["X-Mode", "Host", "Cookie", "Content-Type", "Accept", "Authorization"]
     params = [param("id", "path"), *(param(name, "header") for name in names)]
     server, run = served(operation(*params), "/run/{id}/items", "get")
@@ -376,7 +378,7 @@ def test_a_value_changes_neither_the_path_nor_the_headers() -> None:
 
 
 def test_operations_that_cannot_run_are_left_out_with_one_warning() -> None:
-    """The rest stays usable, names are shown as text, and two of one name are told apart."""
+    """The rest stays usable, names are shown as text, and duplicate names are numbered."""
     text = {"200": {"content": {"text/html": {}}}}
     odd = {
         "/a": {
@@ -461,7 +463,7 @@ def test_operations_that_cannot_run_are_left_out_with_one_warning() -> None:
 def test_each_place_of_a_path_is_a_field(
     path: str, names: list[str], args: Any, sent: str
 ) -> None:
-    """Also one that no parameter describes; with a plus, its value may be several steps, but none that leads up."""
+    """Also one without a parameter; with a plus, its value may be several segments, but not one that leads up."""
     params = [param(name, "path") for name in ("name", "n") if name in names] + [
         param("q")
     ] * ("q" in names)
@@ -477,7 +479,7 @@ def test_each_place_of_a_path_is_a_field(
 
 
 def test_schemas_are_bounded() -> None:
-    """References stay in the document; what is circular, remote, missing or too large may be any JSON."""
+    """Only references within the document are read; circular, remote, missing or too large ones accept any JSON."""
     many = {
         f"S{at}": {"properties": {"next": {"$ref": f"#/components/schemas/S{at + 1}"}}}
         for at in range(300)
@@ -515,7 +517,7 @@ def nested(depth: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("served", "said", "error"),
+    ("served", "message", "error"),
     [
         (b'{"openapi": "3.0.0", ', r"OpenAPI document is cut short(.|\n)*Check the document", jf.ProtocolError),
         ({"swagger": "1.2"}, r"OpenAPI \(Swagger\) 1.2; 2.0 or 3 is needed", jf.ConfigError),
@@ -531,11 +533,11 @@ def nested(depth: int) -> Any:
     ],
 )  # fmt: skip
 def test_a_document_that_is_none_is_refused(
-    served: Any, said: str, error: type[Exception]
+    served: Any, message: str, error: type[Exception]
 ) -> None:
-    """What is wrong is said in a line or two, and nothing is sent elsewhere."""
+    """The error has one or two lines, and nothing is sent elsewhere."""
     server = Server(served)
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         _ = server.session().names
     assert server.origins == {"https://shop.example/"}
 
@@ -543,7 +545,7 @@ def test_a_document_that_is_none_is_refused(
 def test_a_document_that_is_too_large_or_missing_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Reading stops at its limit; nothing is said of a service, which nobody asked for."""
+    """Reading stops at the limit; the error doesn't mention a service, which nobody requested."""
     server = Server(b"")
     server.statuses = [404]
     with pytest.raises(
@@ -614,7 +616,7 @@ def test_the_token_goes_where_the_document_says(
 
 
 def test_a_public_document_needs_no_token() -> None:
-    """An address that ends in .json is a document; without a token none is sent."""
+    """An address that ends in .json is a document; without a token, none is sent."""
     server = Server(document({"/run": {"get": operation(operationId="run")}}))
     run = jf.connect("https://shop.example/v1/openapi.json", transport=server)["run"]
     run()
@@ -630,11 +632,9 @@ def test_a_public_document_needs_no_token() -> None:
 def test_another_server_needs_the_users_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With it, as in a profile, operations run there; a function that names yet another one sends nothing."""
-    url, file = (
-        'url = "https://shop.example/v1/openapi.json"',
-        tmp_path / "profiles.toml",
-    )
+    """With it, as in a profile, operations run there; a function that names a third one sends nothing."""
+    url = 'url = "https://shop.example/v1/openapi.json"'
+    file = tmp_path / "profiles.toml"
     file.write_text(
         f'[profiles.shop]\nkind = "openapi"\n{url}\nallow_server = "https://api.example"'
     )
@@ -652,7 +652,7 @@ def test_another_server_needs_the_users_word(
 
 
 def test_an_operation_may_have_a_server_of_its_own() -> None:
-    """It runs there if it may; its path's server counts before the document's."""
+    """It runs there if the user allows it; its path's server takes precedence over the document's."""
     of_path = [{"url": "{v}", "variables": {"v": {"default": "v2"}}}]
     paths = {
         "/own": {
@@ -672,7 +672,7 @@ def test_an_operation_may_have_a_server_of_its_own() -> None:
         assert funcs.names == ["own", "path"]
     funcs.own()
     funcs.path()
-    assert [one["path"] for one in server.seen] == ["/own", "/v1/v2/path"]
+    assert [request["path"] for request in server.seen] == ["/own", "/v1/v2/path"]
     # The code of a run allows the server too; %funcs connect can't, so the magic is left out.
     [python, curl] = snippets.blocks(funcs.own, funcs.own.form(), funcs.where)
     assert "allow_server='https://api.example')" in python["code"]
@@ -680,7 +680,7 @@ def test_an_operation_may_have_a_server_of_its_own() -> None:
 
 
 def test_statuses_of_an_operation() -> None:
-    """No content means no rows, a 404 is about the arguments; a GET is sent again, what changes data isn't."""
+    """No content means no rows, a 404 is about the arguments; only requests that don't change data are retried."""
     server = Server(
         document(
             {
@@ -702,7 +702,7 @@ def test_statuses_of_an_operation() -> None:
     server.statuses = [503, 200]
     with pytest.raises(jf.FuncsError, match="503"):
         funcs.change()
-    assert [one["method"] for one in server.seen] == [
+    assert [request["method"] for request in server.seen] == [
         "POST",
         "GET",
         "GET",
@@ -741,18 +741,18 @@ def test_the_rest_of_a_session_works_as_for_any_source() -> None:
         operation(param("n", schema={"type": "integer"}), **texts), method="get"
     )
     assert list(run.sweep(n=[1, 2])["n"]) == [1, 2]
-    assert sorted(one["query"] for one in server.seen) == ["n=1", "n=2"]
+    assert sorted(request["query"] for request in server.seen) == ["n=1", "n=2"]
     run(n=3)
     assert len(run.session.history) >= 1
-    found = run.session.find("run")["description"]
-    assert list(found) == ["Runs"]
+    descriptions = run.session.find("run")["description"]
+    assert list(descriptions) == ["Runs"]
     with shell_with(run.session) as shell:
         frame = shell.run_line_magic("funcs", "call run n=4 -q")
     assert frame["path"][0] == "/v1/run" or frame["path"][0] == "/run"
 
 
 def test_the_document_of_our_own_service() -> None:
-    """Its operations are listed; those of other replies are left out."""
+    """Its operations are listed, except those with other replies."""
     with warnings.catch_warnings(record=True):
         names = (
             Server(Path(web.__file__).with_name("openapi.json").read_bytes())

@@ -1,4 +1,4 @@
-"""Operations as they are in the world: their headers, what their servers refuse, and how each of them is run."""
+"""Operations as real APIs have them: their headers, their servers' refusals, and how they run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 class Api:
-    """A server over HTTP: its document, what it answers next, and each request that reached it."""
+    """A server over HTTP, with its document, its next answers, and each request that reached it."""
 
     def __init__(self) -> None:
         self.document: Any = document()
@@ -115,10 +115,10 @@ def connected(api: Api, served: tuple[Api, str]) -> Iterator[Any]:
 def running(
     connected: Any, *params: Any, method: str = "get", path: str = "/run", **more: Any
 ) -> RemoteFunction:
-    found: RemoteFunction = connected(
+    run: RemoteFunction = connected(
         {path: {method: operation(*params, operationId="run", **more)}}
     )["run"]
-    return found
+    return run
 
 
 # Headers
@@ -143,7 +143,7 @@ def test_a_header_of_the_document_is_a_field(
 
 
 def test_optional_headers_come_after_what_a_form_is_for(connected: Any) -> None:
-    """Also after the body, whose parameters a document names last."""
+    """Also if they follow the body's parameters."""
     body = {"properties": {"name": {"type": "string"}}}
     headers = [param("X-Key", "header", required=True), param("X-Version", "header")]
     run = running(connected, *headers, param("s", "cookie"), method="post", body=body)
@@ -154,16 +154,28 @@ def test_optional_headers_come_after_what_a_form_is_for(connected: Any) -> None:
 @pytest.mark.fault(160)
 @pytest.mark.parametrize(
     "name",
-    ["Accept", "Content-Type", "Authorization", "Host", "Content-Length", "Connection", "Transfer-Encoding",
-     "Proxy-Authorization", "Accept-Encoding", "Cookie", "TE", "Expect"],
-)  # fmt: skip
+    [
+        "Accept",
+        "Content-Type",
+        "Authorization",
+        "Host",
+        "Content-Length",
+        "Connection",
+        "Transfer-Encoding",
+        "Proxy-Authorization",
+        "Accept-Encoding",
+        "Cookie",
+        "TE",
+        "Expect",
+    ],
+)
 def test_a_header_of_http_is_no_field(connected: Any, name: str) -> None:
-    """Nor are the three that OpenAPI describes elsewhere, even if a document requires one."""
+    """Nor are the three headers that OpenAPI describes elsewhere, even if a document requires one."""
     assert not running(connected, param(name, "header", required=True)).fields
 
 
 def test_a_cookie_of_the_document_is_a_field(api: Api, connected: Any) -> None:
-    """Its value can add no other cookie, and is sent as it is where a cookie has that character."""
+    """Its value can't add another cookie, and characters that are valid in a cookie are sent unchanged."""
     run = running(
         connected,
         param("session", "cookie", required=True),
@@ -183,7 +195,7 @@ NULLABLE = {"type": ["integer", "null"]}
 def test_null_is_left_out_of_what_has_none(
     api: Api, connected: Any, place: str
 ) -> None:
-    """A server would read it as a text."""
+    """Servers would read it as text."""
     run = running(connected, param("n", place, NULLABLE), param("X-N", place))
     run(n=None)
     run()
@@ -215,12 +227,12 @@ def test_null_is_sent_in_json_only(connected: Any, kind: str) -> None:
 def test_midnight_is_a_time_where_a_time_is_declared(
     connected: Any, schema: Any, sent: str, midnight: Any
 ) -> None:
-    """Where nothing says which, it is a day."""
+    """If nothing says which, it is a date."""
     run = running(connected, method="post", body={"properties": {"at": schema}})
     assert run.request(at=midnight)["body"] == {"at": sent}
 
 
-# What a server refuses
+# Refusals of a server
 
 SIZE = "must be at most 50"
 REFUSALS: dict[str, tuple[int, Any]] = {
@@ -259,7 +271,7 @@ REFUSALS: dict[str, tuple[int, Any]] = {
 def test_a_refused_value_is_named_at_its_parameter(
     api: Api, connected: Any, form: str
 ) -> None:
-    """In the words of the server, whatever form they come in; never as raw JSON."""
+    """With the server's message, whatever its format; never as raw JSON."""
     run = running(connected, param("size"), param("other"))
     status, body = REFUSALS[form]
     api.told(status, body)
@@ -273,7 +285,7 @@ def test_a_refused_value_is_named_at_its_parameter(
 def test_it_is_named_on_every_path(
     api: Api, connected: Any, way: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The panel marks the field, a sweep keeps the words, a cell fails with them."""
+    """The panel marks the field, a sweep records the message, a cell raises it."""
     run = running(connected, param("size"))
     api.told(*REFUSALS["FastAPI"])
     if way == "panel":
@@ -316,7 +328,7 @@ def test_it_is_named_on_every_path(
 def test_a_part_of_a_body_belongs_to_its_field(
     api: Api, connected: Any, loc: Any, errors: Any
 ) -> None:
-    """What a server says of a part has the path of that part before it."""
+    """A server's message about a part is prefixed with the path of the part."""
     body = {"properties": {"customer": {"type": "object"}, "items": {"type": "array"}}}
     run = running(connected, param("X-Tenant", "header"), method="post", body=body)
     api.told(422, {"detail": [{"loc": loc, "msg": "too long"}]})
@@ -326,7 +338,7 @@ def test_a_part_of_a_body_belongs_to_its_field(
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("message", "words"),
     [
         ("must be an integer", "n: must be an integer"),
         ("The value of n must be an integer", "The value of n must be an integer"),
@@ -334,18 +346,18 @@ def test_a_part_of_a_body_belongs_to_its_field(
     ],
 )
 def test_the_name_of_a_refused_parameter_is_told_once(
-    api: Api, connected: Any, said: str, words: str
+    api: Api, connected: Any, message: str, words: str
 ) -> None:
-    """A letter of a word isn't the name."""
+    """A letter within a word isn't the name."""
     run = running(connected, param("n"))
-    api.told(422, {"detail": [{"loc": ["query", "n"], "msg": said}]})
+    api.told(422, {"detail": [{"loc": ["query", "n"], "msg": message}]})
     with pytest.raises(jf.ArgumentError) as refused:
         run(n="x")
     assert refused.value.what.splitlines()[0] == words
 
 
 def test_a_panel_shows_a_refusal_of_what_is_no_field(api: Api, connected: Any) -> None:
-    """Where no field can be marked, the words are shown as of any other failure."""
+    """If no field can be marked, the message is shown as for any other failure."""
     run = running(connected, param("size"))
     api.told(422, {"detail": [{"loc": ["query", "other"], "msg": SIZE}]})
     panel = run.panel()
@@ -406,7 +418,7 @@ def test_a_panel_shows_a_refusal_of_what_is_no_field(api: Api, connected: Any) -
 def test_what_has_no_known_form_is_words_too(
     api: Api, connected: Any, body: Any, text: str
 ) -> None:
-    """Also of a failure that is about no argument."""
+    """Also for a failure that isn't about an argument."""
     run = running(connected)
     for status in (400, 503, 403):
         api.told(status, body, retry_after="60")
@@ -420,7 +432,7 @@ def test_what_has_no_known_form_is_words_too(
 def test_what_a_server_says_of_an_operation_is_told_with_its_address(
     api: Api, connected: Any, status: int
 ) -> None:
-    """The address is the document's: nothing says to check it."""
+    """The address is the document's, so no message says to check it."""
     run = running(connected)
     for body, what in (({"detail": "PNG files only"}, "PNG files only"), (None, "")):
         api.told(status, body)
@@ -431,13 +443,13 @@ def test_what_a_server_says_of_an_operation_is_told_with_its_address(
         assert str(status) in refused.value.hint
 
 
-# An operation that is accepted, and its result asked for
+# Accepted operations, whose result is requested later
 
 ROWS = [{"total": 5}]
 
 
 @pytest.mark.parametrize(
-    ("replies", "asked"),
+    ("replies", "requested"),
     [
         ([(202, None, {"location": "/jobs/1"}), (202, None, {}), (200, ROWS, {})], ["/jobs/1"] * 2),
         ([(202, None, {"location": "/jobs/1"}), (303, None, {"location": "../results/1"}), (200, ROWS, {})],
@@ -461,7 +473,7 @@ def test_the_result_of_an_accepted_operation_is_asked_for(
     api: Api,
     connected: Any,
     replies: Any,
-    asked: list[str],
+    requested: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With GET and the operation's own headers; the operation itself is sent once."""
@@ -479,18 +491,18 @@ def test_the_result_of_an_accepted_operation_is_asked_for(
     assert frame.attrs["funcs"]["attempts"] == 1
     first, *others = api.seen
     assert (first["method"], first["path"]) == ("POST", "/run")
-    assert [(one["method"], one["path"]) for one in others] == [
-        ("GET", path) for path in asked
+    assert [(request["method"], request["path"]) for request in others] == [
+        ("GET", path) for path in requested
     ]
-    for one in others:
-        assert (one["headers"]["x-tenant"], one["body"]) == ("t", b"")
-        assert "content-type" not in one["headers"]
+    for request in others:
+        assert (request["headers"]["x-tenant"], request["body"]) == ("t", b"")
+        assert "content-type" not in request["headers"]
 
 
 def test_what_can_be_sent_again_is_asked_again(
     api: Api, connected: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A GET that is answered with 202 and a Retry-After; what changes data is not, and its reply is the result."""
+    """A GET with the answer 202 and Retry-After; an operation that changes data isn't, and its reply is the result."""
     monkeypatch.setattr(openapi_requests, "_MIN_PAUSE", 0.01)
     paths = {
         "/run": {
@@ -505,13 +517,13 @@ def test_what_can_be_sent_again_is_asked_again(
     assert funcs.change()["state"].tolist() == ["busy"]
     api.told(201, {"id": 7}, location="/items/7")
     assert funcs.change()["id"].tolist() == [7]
-    assert [one["method"] for one in api.seen] == ["GET", "GET", "POST", "POST"]
+    assert [request["method"] for request in api.seen] == ["GET", "GET", "POST", "POST"]
 
 
 def test_the_result_at_another_origin_is_not_asked_for(
     api: Api, connected: Any
 ) -> None:
-    """What was accepted is the result then, with a warning."""
+    """Then the reply to the operation is the result, with a warning."""
     run = running(connected, method="post")
     api.told(202, {"id": 7}, location="https://elsewhere.example/jobs/7")
     with pytest.warns(
@@ -522,7 +534,7 @@ def test_the_result_at_another_origin_is_not_asked_for(
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "headers", "error", "said"),
+    ("status", "body", "headers", "error", "message"),
     [
         (
             200,
@@ -544,25 +556,25 @@ def test_a_result_that_cannot_be_had_says_why(
     body: Any,
     headers: Any,
     error: type[jf.FuncsError],
-    said: str,
+    message: str,
 ) -> None:
-    """The operation was accepted, so nothing sends it again, a sweep neither."""
+    """The operation was accepted, so nothing sends it again, not even a sweep."""
     run = running(connected, param("n"), method="post")
     for _ in range(2):
         api.told(202, None, operation_location="/status", retry_after="0")
         api.told(status, body, **headers)
     with pytest.raises(
-        error, match=f"^run was accepted, but its result can't be had. .*{said}"
+        error, match=f"^run was accepted, but its result can't be had. .*{message}"
     ):
         run()
     with pytest.warns(MissingRowsWarning, match="1 of 1 runs"):
         run.with_options(progress=False, most_runs=5).sweep(n=["1"])
-    assert [one["method"] for one in api.seen] == ["POST", "GET"] * 2
+    assert [request["method"] for request in api.seen] == ["POST", "GET"] * 2
 
 
 @pytest.mark.slow
 def test_waiting_is_shown_and_can_be_cancelled(api: Api, connected: Any) -> None:
-    """The job says how often it asked; a cancel ends that."""
+    """The job counts its requests; a cancel ends them."""
     run = running(connected, method="post")
     api.told(202, None, location="/jobs/1")
     for _ in range(3):
@@ -620,10 +632,14 @@ def parts_of(request: dict[str, Any]) -> list[tuple[str, str | None, str, bytes]
     head = f"Content-Type: {request['headers']['content-type']}\r\n\r\n".encode()
     message = BytesParser(policy=policy.HTTP).parsebytes(head + request["body"])
     return [
-        (part.get_param("name", header="content-disposition"), part.get_filename(), part.get_content_type(),
-         part.get_payload(decode=True))
+        (
+            part.get_param("name", header="content-disposition"),
+            part.get_filename(),
+            part.get_content_type(),
+            part.get_payload(decode=True),
+        )
         for part in message.iter_parts()
-    ]  # fmt: skip
+    ]
 
 
 NULL = {"type": "null"}
@@ -696,7 +712,7 @@ def test_a_form_with_files_is_sent_as_its_parts(
 def test_a_body_that_is_a_file_is_sent_as_it_is(
     api: Api, connected: Any, tmp_path: Path, kind: str, sent: str | None
 ) -> None:
-    """With the media type of the document, or of the file where that has a choice."""
+    """With the media type of the document, or of the file if the document allows several."""
     run = running(connected, **taking(kind, FILE))
     (tmp_path / "x.png").write_bytes(b"\x89PNG")
     run(body=str(tmp_path / "x.png"))
@@ -805,9 +821,15 @@ def test_the_content_of_a_file_is_shown_nowhere(
     frame = run(form)
     panel = run.panel(file=content)
     shown = [
-        repr(form), str(run.session.history.table()), str(frame.attrs), str(snippets.blocks(run, form, "shop")),
-        panel._values, json.dumps(request), repr(panel.form), str(run.session.history.runs[0].args),
-    ]  # fmt: skip
+        repr(form),
+        str(run.session.history.table()),
+        str(frame.attrs),
+        str(snippets.blocks(run, form, "shop")),
+        panel._values,
+        json.dumps(request),
+        repr(panel.form),
+        str(run.session.history.runs[0].args),
+    ]
     assert "secret" not in " ".join(shown)
     assert str(file) in shown[3]
     assert "<19 bytes>" in shown[0]
@@ -818,7 +840,7 @@ def test_the_content_of_a_file_is_shown_nowhere(
 def test_a_large_file_is_read_while_it_is_sent(
     api: Api, connected: Any, tmp_path: Path
 ) -> None:
-    """Never as a whole, and again from its start if the request is sent again."""
+    """Never as a whole, and from its start again if the request is sent again."""
     run = running(connected, **taking("application/octet-stream"))
     file = tmp_path / "large"
     with file.open("wb") as opened:
@@ -837,7 +859,7 @@ def test_a_large_file_is_read_while_it_is_sent(
 def test_a_file_is_sent_again_only_if_nothing_was_sent(
     api: Api, connected: Any, tmp_path: Path
 ) -> None:
-    """A failure of the server isn't a reason."""
+    """A failure of the server isn't a reason to send it again."""
     run = running(connected, **taking("application/octet-stream"))
     (tmp_path / "x").write_bytes(b"x")
     api.told(503)
@@ -847,7 +869,7 @@ def test_a_file_is_sent_again_only_if_nothing_was_sent(
 
 
 def test_a_file_that_shrinks_meanwhile_is_named(tmp_path: Path) -> None:
-    """Instead of a broken connection."""
+    """The error says so, instead of reporting a broken connection."""
     file = tmp_path / "x"
     file.write_bytes(b"1234")
     upload = openapi_requests.Upload()
@@ -870,7 +892,7 @@ def test_a_file_that_shrinks_meanwhile_is_named(tmp_path: Path) -> None:
 def test_a_file_is_given_by_its_path_on_every_path(
     api: Api, connected: Any, tmp_path: Path, way: str, served: tuple[Api, str]
 ) -> None:
-    """But a visitor of a panel and an assistant don't choose among the files of this machine."""
+    """Visitors of a panel and assistants can't choose files of this machine."""
     run = running(connected, **taking(MULTIPART, PARTS))
     file = tmp_path / "a.csv"
     file.write_bytes(b"1")
@@ -917,7 +939,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_markdown_and_html_are_text(connected: Any, text: str) -> None:
-    """Without emphasis and tags, for an operation and its parameters, and never as a page's own."""
+    """Without emphasis and tags, for an operation and its parameters, and never as HTML."""
     run = running(connected, param("a", description=text), description=text)
     assert run.function.description == TEXTS[text].removesuffix(".")
     assert run.fields[0].help.split() == TEXTS[text].split()
@@ -974,7 +996,7 @@ FASTAPI = {
 
 
 def test_a_name_that_a_framework_made_has_a_short_one(api: Api, connected: Any) -> None:
-    """Where no other function has it; the long one works wherever it did."""
+    """If no other function has it; the long name still works."""
     funcs = connected(FASTAPI)
     short = [
         "list_orders",
@@ -1009,7 +1031,7 @@ def test_a_name_that_a_framework_made_has_a_short_one(api: Api, connected: Any) 
 def test_a_name_that_the_session_uses_itself_has_an_underscore(
     api: Api, connected: Any, name: str
 ) -> None:
-    """Tab shows it; in brackets, on a line and in the panel the name is as listed."""
+    """Tab shows it; in brackets, on a line and in the panel the name is unchanged."""
     funcs = connected({"/run": {"get": operation(operationId=name)}})
     assert funcs[name] is getattr(funcs, f"{name}_")
     assert {f"{name}_", name} <= set(dir(funcs))
@@ -1050,7 +1072,7 @@ def test_a_web_page_is_a_text_where_one_is_declared(api: Api, connected: Any) ->
 
 
 def test_what_is_left_out_is_counted_and_named(connected: Any) -> None:
-    """By its reason in the status, all of it by describe, and whoever asks for one is told why."""
+    """The status has the reasons, describe lists them all, and an error for a left-out operation says why."""
     moved = {"responses": {"302": {}}}
     paths = {f"/page{at}": {"get": operation() | moved} for at in range(5)}
     funcs = connected({**paths, "/run": {"get": operation(operationId="run")}})

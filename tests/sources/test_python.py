@@ -155,11 +155,11 @@ ANNOTATIONS = [
 ]
 
 
-@pytest.mark.parametrize(("annotation", "given", "received"), ANNOTATIONS, ids=str)
+@pytest.mark.parametrize(("annotation", "argument", "received"), ANNOTATIONS, ids=str)
 def test_a_function_receives_what_its_annotation_says(
-    annotation: Any, given: Any, received: Any
+    annotation: Any, argument: Any, received: Any
 ) -> None:
-    """Values are converted to the annotated type; a value that has it already, or has none to be, is passed itself."""
+    """Values are converted to the annotated type; values of that type, or without an annotation, are passed on."""
     seen: list[Any] = []
 
     def take(value):  # noqa: ANN001, ANN202
@@ -167,7 +167,7 @@ def test_a_function_receives_what_its_annotation_says(
 
     if annotation is not None:
         take.__annotations__["value"] = annotation
-    jf.connect([take]).take(value=given)
+    jf.connect([take]).take(value=argument)
     assert repr(seen) == repr([received])  # 2.5 is not 2.50
 
 
@@ -216,11 +216,14 @@ def documented(rows, equal_var=True, method="auto", level=False):  # noqa: ANN00
 def test_a_function_without_annotations_is_known_from_its_docstring(
     values: Any, received: str, warned: Any
 ) -> None:
-    """A documented bool is one, and never the text 'no', which is true; listed options are only suggested."""
+    """A documented bool is a bool, and never the text 'no', which is true; listed options are only suggested."""
     function = jf.connect([documented])["Documented"]
     assert [(str(field.kind), field.default) for field in function.fields] == [
-        ("json", None), ("yes/no", "true"), ("choice", "auto"), ("json", "false")
-    ]  # fmt: skip
+        ("json", None),
+        ("yes/no", "true"),
+        ("choice", "auto"),
+        ("json", "false"),
+    ]
     assert function.fields[0].help == "array_like. The rows."
     assert (
         function.function.description
@@ -233,7 +236,7 @@ def test_a_function_without_annotations_is_known_from_its_docstring(
 
 
 def test_parameters_of_every_kind_are_passed() -> None:
-    """By keyword, but for those that Python takes by position; and what is not set is not passed."""
+    """By keyword, except positional-only ones; parameters that aren't set aren't passed."""
     seen: list[Any] = []
 
     def take(a, b=2, /, c=3, *rest: int, d=4, **others):  # noqa: ANN001, ANN003, ANN202
@@ -241,8 +244,12 @@ def test_parameters_of_every_kind_are_passed() -> None:
 
     function = jf.connect([take]).take
     assert [(field.name, field.required) for field in function.fields] == [
-        ("a", True), ("b", False), ("c", False), ("rest", False), ("d", False)
-    ]  # fmt: skip
+        ("a", True),
+        ("b", False),
+        ("c", False),
+        ("rest", False),
+        ("d", False),
+    ]
     function(a=1, d=5)
     function(a=1, rest=["6", 7])
     assert seen == [(1, 2, 3, (), 5, {}), (1, 2, 3, (6, 7), 4, {})]
@@ -291,7 +298,7 @@ RETURNED: list[tuple[Any, dict[str, list[Any]]]] = [
     ([PurePosixPath("/data")], {"Result": ["/data"]}),
     ([Fraction(1, 3)], {"Result": ["1/3"]}),
     ([IPv4Address("10.0.0.1")], {"Result": ["10.0.0.1"]}),
-    ((each for each in (1, 2)), {"Result": [1, 2]}),
+    ((number for number in (1, 2)), {"Result": [1, 2]}),
     (math, {"Result": [repr(math)]}),
     ([1.5, math.nan, 2], {"Result": [1.5, None, 2]}),
     (
@@ -305,18 +312,18 @@ RETURNED: list[tuple[Any, dict[str, list[Any]]]] = [
     ("returned", "columns"), RETURNED, ids=map(str, range(len(RETURNED)))
 )
 def test_a_result_becomes_a_frame(returned: Any, columns: dict[str, list[Any]]) -> None:
-    """JSON takes the way of a reply; arrays and Series keep their values exactly; anything else is its repr."""
+    """JSON is read like a reply; arrays and Series keep their values exactly; anything else becomes its repr."""
     frame = jf.connect([lambda: returned])["Lambda"]()
-    found = {
-        name: [None if pd.isna(each) else each for each in frame[name]]
+    values = {
+        name: [None if pd.isna(value) else value for value in frame[name]]
         for name in frame
     }
-    assert found == columns
+    assert values == columns
     assert frame.attrs["funcs"]["function"] == "Lambda"
 
 
 def test_names_that_are_one_as_texts_are_refused() -> None:
-    """JSON has texts only, and the second would replace the first."""
+    """JSON has only text keys, and the second would replace the first."""
     with pytest.raises(FunctionError, match="the same text, such as 1 and '1'"):
         jf.connect([lambda: {1: 2, "1": 3}])["Lambda"]()
 
@@ -328,7 +335,7 @@ def test_equal_labels_of_series_stand_in_one_row() -> None:
 
 
 def test_what_has_the_interface_of_an_array_only_is_its_repr() -> None:
-    """As an image of Pillow."""
+    """For example an image of Pillow."""
 
     class Image:
         __array_interface__: ClassVar = {"shape": (1,), "typestr": "<i4", "version": 3}
@@ -341,7 +348,7 @@ def test_what_has_the_interface_of_an_array_only_is_its_repr() -> None:
 
 
 def test_a_dataframe_stays_as_it_is() -> None:
-    """With its own index and types; and the function's own frame learns nothing of the run."""
+    """With its own index and types; the function's own frame isn't changed by the run."""
     own = pd.DataFrame(
         {("a", 1): pd.Categorical(["x"])}, index=pd.Index(["r"], name="key")
     )
@@ -382,7 +389,7 @@ FAULTS: list[tuple[Callable[[], Any], str]] = [
 def test_whatever_a_function_raises_is_one_line(
     function: Callable[[], Any], text: str
 ) -> None:
-    """It names the function and the exception, and the kernel lives on."""
+    """It names the function and the exception, and the kernel survives."""
     with pytest.raises(FunctionError) as caught:
         next(iter(jf.connect([function])))()
     assert str(caught.value) == text
@@ -412,7 +419,7 @@ def test_an_endless_function_stops_nothing_but_its_thread() -> None:
 
 
 def test_a_wrong_value_is_an_error_at_its_field() -> None:
-    """Of the form where the schema says so, else of pydantic; the function doesn't run."""
+    """From the form if the schema declares it, else from pydantic; the function doesn't run."""
 
     def take(
         path: Annotated[str, pydantic.AfterValidator(int)], count: int = 1
@@ -433,7 +440,7 @@ def test_a_wrong_value_is_an_error_at_its_field() -> None:
 
 @pytest.mark.filterwarnings("ignore:Take")
 def test_a_refused_duration_names_one_that_is_taken() -> None:
-    """After the words of pydantic, which no one else understands."""
+    """After pydantic's message, which is hard to understand alone."""
 
     def take(span: dt.timedelta) -> None:
         raise AssertionError
@@ -446,7 +453,7 @@ def test_a_refused_duration_names_one_that_is_taken() -> None:
 
 
 def test_a_decimal_is_a_number_in_its_form() -> None:
-    """With its bounds, and what is none is an error before the run."""
+    """With its bounds, and an invalid one is an error before the run."""
 
     def take(
         amount: Annotated[Decimal, pydantic.Field(ge=0, le=10)] = Decimal("1.10"),
@@ -490,7 +497,7 @@ BROKEN = [
 def test_a_module_that_fails_is_named_with_its_line(
     folder: Path, source: str | None, text: str
 ) -> None:
-    """The error is there at the first use, and `connect` doesn't raise."""
+    """The first use raises the error, and `connect` doesn't."""
     place = folder / "broken_module.py"
     if source:
         place.write_text(source)
@@ -520,7 +527,7 @@ def daily__total(): ...
 
 
 def test_the_public_functions_of_a_module_are_listed(folder: Path) -> None:
-    """Its own, or those of `__all__`; what has no signature or isn't there is left out with one warning."""
+    """Its own, or those in `__all__`; missing ones and ones without a signature are left out with one warning."""
     (folder / "own_module.py").write_text(MODULE)
     assert jf.connect("python:own_module").names == ["Daily Total", "Daily Total 2"]
     module = ModuleType("made")
@@ -564,10 +571,10 @@ def test_a_profile_names_a_module(folder: Path) -> None:
 
 
 def test_what_is_no_list_of_functions_is_refused() -> None:
-    """At once, with what to pass instead."""
-    for given in ([], [1], (print, "print")):
+    """Immediately, and the error says what to pass instead."""
+    for functions in ([], [1], (print, "print")):
         with pytest.raises(ConfigError, match=r"takes a list of functions, not"):
-            jf.connect(given)
+            jf.connect(functions)
     with pytest.raises(ConfigError, match="take no token"):
         jf.connect([print], token="a-token")
 
@@ -575,25 +582,26 @@ def test_what_is_no_list_of_functions_is_refused() -> None:
 def test_another_process_finds_a_module_but_no_functions_of_python(
     folder: Path,
 ) -> None:
-    """A worker imports a module by its name; functions given in Python stay where they are."""
+    """A worker imports a module by its name; functions that were passed in Python stay in their process."""
     (folder / "own_module.py").write_text(MODULE)
-    funcs, given = jf.connect("python:own_module"), jf.connect([daily_total])
+    funcs = jf.connect("python:own_module")
+    local = jf.connect([daily_total])
     address = service_address(funcs)
     assert address.connect(address.where).address == funcs.address
-    assert service_address(given).where == "[daily_total]"
+    assert service_address(local).where == "[daily_total]"
     with pytest.raises(
         ConfigError, match="were given in Python and stay in that process"
     ):
-        given.reconnect(given.where)
+        local.reconnect(local.where)
     with ThreadPoolExecutor(1) as executor:
-        swept = given.daily_total.with_options(executor=executor).sweep(
+        swept = local.daily_total.with_options(executor=executor).sweep(
             day=["2024-01-01", "2024-01-02"]
         )
     assert len(swept) == 2
 
 
 def test_form_sweep_describe_panel_and_code_work_as_for_a_service() -> None:
-    """And no snippet shows the request of a service."""
+    """No snippet shows the request of a service."""
     funcs = jf.connect([daily_total])
     function = funcs.daily_total
     form = jf.Form(function, day="2024-01-02", count=9)
@@ -623,7 +631,7 @@ def test_form_sweep_describe_panel_and_code_work_as_for_a_service() -> None:
 
 
 def test_a_list_in_a_line_keeps_the_types_of_its_json() -> None:
-    """Where the function takes any JSON, numbers are numbers; everywhere else they are as they were typed."""
+    """If the parameter takes any JSON, numbers are numbers; otherwise they stay as typed."""
 
     def shape(  # noqa: ANN202  # as people write them
         data: dict[str, Any] | list[Any],

@@ -1,4 +1,4 @@
-"""What a run would send is shown as it is sent: by --dry-run, by request(), and as a curl command where it is one."""
+"""The request of a run is shown as it is sent: by --dry-run, by request(), and as a curl command if it is HTTP."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def funcs(url: str) -> Iterator[Session]:
 def test_the_request_of_an_operation_is_the_one_that_is_sent(
     funcs: Session, url: str
 ) -> None:
-    """Its method, address, headers and body, in the types of the document; and of the token only its header."""
+    """Its method, address, headers and body, with the document's types; of the token only the header's name."""
     look = funcs.look.request(id="a b", q="x y", X_Mode="fast")
     assert look == {
         "method": "GET",
@@ -82,8 +82,8 @@ def test_the_request_of_an_operation_is_the_one_that_is_sent(
     funcs.look(id="a b", q="x y", X_Mode="fast")
     funcs.change(count="7", note="007")
     for sent, shown in zip(server.seen, (look, change), strict=True):
-        asked = f"{url}{sent['path']}?{sent['query']}".rstrip("?")
-        assert (sent["method"], asked, sent["body"]) == (
+        address = f"{url}{sent['path']}?{sent['query']}".rstrip("?")
+        assert (sent["method"], address, sent["body"]) == (
             shown["method"],
             shown["url"],
             shown.get("body", ""),
@@ -98,7 +98,7 @@ def test_the_request_of_an_operation_is_the_one_that_is_sent(
 def test_a_dry_run_shows_it(
     funcs: Session, url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a call and of each run of a sweep; nothing is sent."""
+    """For a call and for each run of a sweep; nothing is sent."""
     with shell_with(funcs) as shell:
         shell.run_line_magic("funcs", "call look id=a --dry-run")
         assert json.loads(capsys.readouterr().out)["url"] == f"{url}/look/a"
@@ -115,7 +115,7 @@ def test_a_dry_run_shows_it(
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 @pytest.mark.parametrize("name", ["open", "key", "public"])
 def test_the_curl_command_sends_the_same(url: str, name: str) -> None:
-    """A shell runs it as it is; the token comes from the environment, and no name in a document is expanded."""
+    """A shell runs it unchanged; the token comes from the environment, and no name in a document is expanded."""
     server.document = document(PATHS, **(KEY if name == "key" else {}))
     funcs = jf.connect(
         f"{url}/v1/openapi.json", token=None if name == "public" else TOKEN

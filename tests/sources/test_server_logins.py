@@ -1,4 +1,4 @@
-"""An MCP server whose provider the user logs in at, with a browser of this machine, by the SDK's own client."""
+"""An MCP server whose users log in at a provider, with a browser on this machine and the SDK's client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.servers import serving
 
 pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
 
-from mcp.server import MCPServer  # behind the extra
+from mcp.server import MCPServer  # needs the extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ def tools() -> Any:
 
 
 class Provider:
-    """Registers clients, and issues tokens for codes with their verifiers, and for refresh tokens."""
+    """A provider that registers clients, and issues tokens for codes with verifiers and for refresh tokens."""
 
     def __init__(self) -> None:
         self.codes: dict[str, tuple[str, str]] = {}
@@ -114,7 +114,7 @@ class Provider:
 
 
 class Guard:
-    """Lets those with a token of the provider through to a server, and tells the others where they get one."""
+    """Forwards requests with a token of the provider to a server, and tells others where to get one."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -160,7 +160,7 @@ def guarded() -> Iterator[tuple[Guard, str]]:
 def server(
     guarded: tuple[Guard, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Guard:
-    """A server with a new provider, and a profile that logs in there and keeps the login."""
+    """A server with a new provider, and a profile that logs in there and stores the login."""
     guard, url = guarded
     guard.provider = Provider()
     path = tmp_path / "profiles.toml"
@@ -174,7 +174,7 @@ def server(
 
 @pytest.fixture
 def browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A browser that follows the provider's redirect, as a person's would; the addresses that it was opened at."""
+    """A browser that follows the provider's redirect, as a user's would; yields the addresses that it opened."""
     opened: list[str] = []
 
     def follow(url: str) -> bool:
@@ -191,7 +191,7 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_login_in_the_browser_lists_and_runs(
     server: Guard, browser: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Once: the token is used for all that follows, and shown nowhere."""
+    """Once: the token is used for everything afterwards, and shown nowhere."""
     session = jf.connect("tools").ready()
     assert list(session.look()["n"]) == [1]
     assert list(session.look()["n"]) == [1]
@@ -208,7 +208,7 @@ def test_a_token_that_ends_or_is_rejected_is_renewed(
     server: Guard, browser: list[str]
 ) -> None:
     """Without the user."""
-    server.provider.seconds = 30  # less than a token must last to be used
+    server.provider.seconds = 30  # less than the minimum lifetime of a token
     session = jf.connect("tools").ready()
     assert list(session.look()["n"]) == [1]
     server.provider.seconds = 3600
@@ -240,7 +240,7 @@ def test_a_login_that_has_ended_says_how_to_log_in(
 @pytest.mark.slow
 @pytest.mark.usefixtures("server", "keyrings")
 def test_a_login_is_kept_for_the_next_session(browser: list[str]) -> None:
-    """In the keyring, where the profile says so."""
+    """In the keyring, if the profile says so."""
     for _ in range(2):
         session = jf.connect("kept").ready()
         assert list(session.look()["n"]) == [1]
@@ -251,7 +251,7 @@ def test_a_login_is_kept_for_the_next_session(browser: list[str]) -> None:
 def test_a_login_that_the_user_refuses_says_so(
     server: Guard, browser: list[str]
 ) -> None:
-    """In the provider's word."""
+    """With the provider's error code."""
     server.provider.refuses = True
     with pytest.raises(
         jf.AuthenticationError, match="login of profile 'tools' failed: access_den"

@@ -28,8 +28,10 @@ def named(*urls: str, **variables: Any) -> list[dict[str, Any]]:
     return [{"url": url, "variables": variables} for url in urls]
 
 
-def asked(servers: Any, paths: Any = RUN, url: str = DOCUMENT, **options: Any) -> str:
-    """Run the operation of a document, and return the address that was asked for."""
+def address_of(
+    servers: Any, paths: Any = RUN, url: str = DOCUMENT, **options: Any
+) -> str:
+    """Run the operation of a document, and return the requested address."""
     server = Server(
         document(paths, **({} if servers is None else {"servers": servers}))
     )
@@ -48,7 +50,7 @@ REGION = {"region": {"default": "eu", "enum": ["eu", "us"]}}
 @pytest.mark.parametrize(
     ("servers", "options", "address"),
     [
-        # A variable has the label that the user's own address has in its place.
+        # A variable's value is the label at its place in the user's own address.
         (named("https://{tenant}.shop.example/v1", **TENANT), {"allow_server": ACME}, f"{ACME}/v1"),
         (named("https://{tenant}.shop.example/v1", tenant={}), {"allow_server": ACME}, f"{ACME}/v1"),
         (named("https://api-{tenant}.shop.example", **TENANT), {"allow_server": "https://api-acme.shop.example"},
@@ -59,7 +61,7 @@ REGION = {"region": {"default": "eu", "enum": ["eu", "us"]}}
         (named(f"{ACME}/{{base}}", base={"default": "v1"}), {"allow_server": ACME, "server": {"base": "v2/beta"}},
          f"{ACME}/v2/beta"),
         (named("https://{tenant}.shop.example", **TENANT), {"allow_server": ACME, "server": {"tenant": "acme"}}, ACME),
-        # One's own deployment, at the path that the document says, unless the user says one.
+        # The user's own deployment, at the document's path unless the user names one.
         (named("https://demo.netbox.example/api"), {"allow_server": "https://netbox.mine"}, "https://netbox.mine/api"),
         (named("https://demo.netbox.example/api"), {"allow_server": "https://mine.example/netbox/api"},
          "https://mine.example/netbox/api"),
@@ -72,7 +74,7 @@ REGION = {"region": {"default": "eu", "enum": ["eu", "us"]}}
         (named("https://shop.example", "{scheme}://{host}/api/v3", scheme={"default": "http"}, host={"default": "H"}),
          {"allow_server": "http://127.0.0.1:8080"}, "http://127.0.0.1:8080/api/v3"),
         (None, {"allow_server": "https://mine.example"}, "https://mine.example"),
-        # One of several, by its address or its words; else the first that is allowed.
+        # One of several, by its address or description; else the first that is allowed.
         (named("/a", "/b"), {}, "https://docs.example/a"),
         (named("/a", "/b"), {"server": "/b"}, "https://docs.example/b"),
         (named("/a", "/b"), {"server": "https://docs.example/b/"}, "https://docs.example/b"),
@@ -87,36 +89,56 @@ def test_a_request_goes_to_the_server_that_the_user_means(
     servers: Any, options: Any, address: str
 ) -> None:
     """By `server` and `allow_server`, with the base path of the document."""
-    assert asked(servers, **options) == f"{address}/run"
+    assert address_of(servers, **options) == f"{address}/run"
 
 
 def test_an_address_that_a_document_without_servers_does_not_name_can_be_allowed() -> (
     None
 ):
-    """As the API of an application whose document forgets its path."""
+    """For example, an API whose document omits its path."""
     address = "https://docs.example/api"
     with pytest.raises(jf.ConfigError, match="It names none") as refused:
-        asked(None, server=address)
+        address_of(None, server=address)
     assert f"allow_server='{address}'" in refused.value.hint
-    assert asked(None, allow_server=address) == f"{address}/run"
+    assert address_of(None, allow_server=address) == f"{address}/run"
 
 
 @pytest.mark.parametrize(
-    ("server", "said"),
+    ("server", "message"),
     [
-        *[({"tenant": value}, "one label of a host") for value in (
-            "evil.example/", "evil.example", "a@evil", "a:80", "a/b", "a?b", "a#b", "a\\b", "-a", "a-", "", "ä",
-            "a" * 64, "a b", "a%2Fb", "a\n",
-        )],
-        *[({"base": value}, "a part of a path") for value in ("..", "../x", "a/../b", "/a", "a//b", "a?b", "a#b", "")],
+        *[
+            ({"tenant": value}, "one label of a host")
+            for value in (
+                "evil.example/",
+                "evil.example",
+                "a@evil",
+                "a:80",
+                "a/b",
+                "a?b",
+                "a#b",
+                "a\\b",
+                "-a",
+                "a-",
+                "",
+                "ä",
+                "a" * 64,
+                "a b",
+                "a%2Fb",
+                "a\n",
+            )
+        ],
+        *[
+            ({"base": value}, "a part of a path")
+            for value in ("..", "../x", "a/../b", "/a", "a//b", "a?b", "a#b", "")
+        ],
         ({"region": "mars"}, "The server's region is not 'mars'"),
         ({"tennant": "acme"}, "has a variable 'tennant'"),
         ({"tenant": "beta"}, "is not the server with"),
         ("Production", r"names no server 'Production'\.\nIt names 'https://{tenant}"),
     ],
-)  # fmt: skip
-def test_a_value_of_a_variable_leads_nowhere_else(server: Any, said: str) -> None:
-    """Neither does one that the document doesn't list; nothing is sent."""
+)
+def test_a_value_of_a_variable_leads_nowhere_else(server: Any, message: str) -> None:
+    """Values that the document doesn't list are refused too; nothing is sent."""
     variables = {**TENANT, **REGION, "base": {"default": "v1"}}
     served = Server(
         document(
@@ -130,7 +152,7 @@ def test_a_value_of_a_variable_leads_nowhere_else(server: Any, said: str) -> Non
         server=server,
         allow_server=ACME,
     )
-    with pytest.raises(jf.ConfigError, match=said):
+    with pytest.raises(jf.ConfigError, match=message):
         _ = funcs.names
     assert served.origins == {"https://docs.example/"}
 
@@ -160,7 +182,7 @@ HOSTILE = [
 def test_a_hostile_document_names_no_server_that_was_not_allowed(
     url: str, value: str
 ) -> None:
-    """Whatever its templates and defaults are, only the two origins that the user named are asked."""
+    """Whatever the templates and defaults, only the two origins that the user named get requests."""
     server = Server(document(RUN, servers=named(url, tenant={"default": value})))
     funcs = jf.connect(
         "https://docs.example/v1/openapi.json",
@@ -176,7 +198,7 @@ def test_a_hostile_document_names_no_server_that_was_not_allowed(
 
 
 @pytest.mark.parametrize(
-    ("servers", "said"),
+    ("servers", "message"),
     [
         (
             named("https://{host}/v1", host={"description": "yours"}),
@@ -193,10 +215,12 @@ def test_a_hostile_document_names_no_server_that_was_not_allowed(
         ),
     ],
 )
-def test_a_server_that_is_not_known_says_what_to_add(servers: Any, said: str) -> None:
-    """Instead of asking a wrong address."""
+def test_a_server_that_is_not_known_says_what_to_add(
+    servers: Any, message: str
+) -> None:
+    """Instead of requesting a wrong address."""
     server = Server(document(RUN, servers=servers))
-    with pytest.raises(jf.ConfigError, match=said) as caught:
+    with pytest.raises(jf.ConfigError, match=message) as caught:
         _ = jf.connect("https://docs.example/v1/openapi.json", transport=server).names
     assert "allow_server" in caught.value.hint
     assert server.origins == {"https://docs.example/"}
@@ -238,7 +262,7 @@ def test_an_operation_elsewhere_is_no_part_of_ones_own_deployment() -> None:
 def test_a_profile_chooses_a_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By its words, or the values of its variables; a run's code says what was passed in Python."""
+    """By its description, or the values of its variables; the code of a run has the arguments that were passed."""
     file = tmp_path / "profiles.toml"
     url = 'kind = "openapi"\nurl = "https://docs.example/v1/openapi.json"'
     file.write_text(
@@ -259,10 +283,10 @@ def test_a_profile_chooses_a_server(
     ):
         jf.connect("wrong")
     server = Server(document(RUN, servers=servers))
-    given = {"server": {"region": "us"}}
-    run = jf.connect("https://docs.example/v1/openapi.json", transport=server, **given)[
-        "run"
-    ]
+    options = {"server": {"region": "us"}}
+    run = jf.connect(
+        "https://docs.example/v1/openapi.json", transport=server, **options
+    )["run"]
     assert "openapi.json', server={'region': 'us'})" in python(
         run, {}, run.session.where
     )
@@ -270,7 +294,7 @@ def test_a_profile_chooses_a_server(
 
 @pytest.mark.parametrize("url", ["http://api.example/openapi.json", DOCUMENT])
 def test_an_unencrypted_server_is_used_without_a_token(url: str) -> None:
-    """With a note; a token goes there only if the user allows it."""
+    """With a warning; a token is sent there only if the user allows it."""
     options = {} if url.startswith("http:") else {"allow_server": "http://api.example"}
     with pytest.warns(UserWarning, match=r"http://api\.example.* is not encrypted"):
         connection = resolve(url, **options)
@@ -285,14 +309,15 @@ def test_an_unencrypted_server_is_used_without_a_token(url: str) -> None:
     if options:
         with pytest.warns(UserWarning, match="not encrypted"):
             assert (
-                asked(named("http://api.example/v1"), **options)
+                address_of(named("http://api.example/v1"), **options)
                 == "http://api.example/v1/run"
             )
 
 
 def test_a_secret_is_not_sent_in_the_clear_wherever_it_comes_from() -> None:
-    """Also if a connection was made in another way than by `connect`."""
-    server, url = Server(document(RUN)), "http://shop.example/v1/openapi.json"
+    """Also if a connection wasn't made by `connect`."""
+    server = Server(document(RUN))
+    url = "http://shop.example/v1/openapi.json"
     with pytest.raises(jf.ConfigError, match="unencrypted"):
         _ = Session(
             Connection("shop", url, Constant(Secret(TOKEN)), kind="openapi"), server
@@ -301,7 +326,7 @@ def test_a_secret_is_not_sent_in_the_clear_wherever_it_comes_from() -> None:
 
 
 def test_many_servers_are_read_in_linear_time() -> None:
-    """Of the document, of its paths and of its operations, with long values."""
+    """For servers of the document, its paths and its operations, with long values."""
     variables = {f"v{at}": {"default": "x" * 200} for at in range(50)}
     template = "https://" + "".join(f"{{v{at}}}." for at in range(50)) + "example"
 

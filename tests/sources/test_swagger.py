@@ -1,4 +1,4 @@
-"""Swagger 2.0 documents are read as what they say in OpenAPI 3."""
+"""Swagger 2.0 documents are read like the equivalent OpenAPI 3."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ ITEM = {
     "required": ["id"],
     "properties": {"id": {"type": "integer"}, "next": TEXT | {"x-nullable": True}},
 }
-FORM, FILES = "application/x-www-form-urlencoded", "multipart/form-data"
+FORM = "application/x-www-form-urlencoded"
+FILES = "multipart/form-data"
 
 
 def swagger(
@@ -49,7 +50,7 @@ def read(document: dict[str, Any], connection: Connection = HERE) -> Catalog:
     return read_document(json.dumps(document).encode(), connection)
 
 
-def given(name: str, where: str = "query", **more: Any) -> dict[str, Any]:
+def parameter(name: str, where: str = "query", **more: Any) -> dict[str, Any]:
     return {"name": name, "in": where, **more}
 
 
@@ -73,10 +74,10 @@ def reply(*kinds: str) -> dict[str, Any]:
 
 SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "a parameter": (
-        {"parameters": [given("n", type="integer", minimum=1, default=2, description="How many.", required=True)]},
+        {"parameters": [parameter("n", type="integer", minimum=1, default=2, description="How many.", required=True)]},
         {
             "parameters": [
-                given(
+                parameter(
                     "n",
                     schema={"type": "integer", "minimum": 1, "default": 2},
                     description="How many.",
@@ -86,43 +87,43 @@ SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         },
     ),
     "options": (
-        {"parameters": [given("n", **TEXT, enum=["a", "b"])]},
-        {"parameters": [given("n", schema=TEXT | {"enum": ["a", "b"]})]},
+        {"parameters": [parameter("n", **TEXT, enum=["a", "b"])]},
+        {"parameters": [parameter("n", schema=TEXT | {"enum": ["a", "b"]})]},
     ),
     "a header": (
-        {"parameters": [given("X-Names", "header", **LIST)]},
-        {"parameters": [given("X-Names", "header", schema=LIST)]},
+        {"parameters": [parameter("X-Names", "header", **LIST)]},
+        {"parameters": [parameter("X-Names", "header", schema=LIST)]},
     ),
     "a list with commas": (
-        {"parameters": [given("n", **LIST)]},
-        {"parameters": [given("n", schema=LIST, style="form", explode=False)]},
+        {"parameters": [parameter("n", **LIST)]},
+        {"parameters": [parameter("n", schema=LIST, style="form", explode=False)]},
     ),
     "a list of several": (
-        {"parameters": [given("n", **LIST, collectionFormat="multi")]},
-        {"parameters": [given("n", schema=LIST, style="form", explode=True)]},
+        {"parameters": [parameter("n", **LIST, collectionFormat="multi")]},
+        {"parameters": [parameter("n", schema=LIST, style="form", explode=True)]},
     ),
     "a list with spaces": (
-        {"parameters": [given("n", **LIST, collectionFormat="ssv")]},
-        {"parameters": [given("n", schema=LIST, style="spaceDelimited", explode=False)]},
+        {"parameters": [parameter("n", **LIST, collectionFormat="ssv")]},
+        {"parameters": [parameter("n", schema=LIST, style="spaceDelimited", explode=False)]},
     ),
     "a list with pipes": (
-        {"parameters": [given("n", **LIST, collectionFormat="pipes")]},
-        {"parameters": [given("n", schema=LIST, style="pipeDelimited", explode=False)]},
+        {"parameters": [parameter("n", **LIST, collectionFormat="pipes")]},
+        {"parameters": [parameter("n", schema=LIST, style="pipeDelimited", explode=False)]},
     ),
     "a body": (
-        {"parameters": [given("it", "body", schema=ITEM, required=True, description="An item.")]},
+        {"parameters": [parameter("it", "body", schema=ITEM, required=True, description="An item.")]},
         body(ITEM, required=True, description="An item."),
     ),
     "a body of another type": (
-        {"parameters": [given("it", "body", schema=ITEM)], "consumes": ["application/vnd.shop+json"]},
+        {"parameters": [parameter("it", "body", schema=ITEM)], "consumes": ["application/vnd.shop+json"]},
         body(ITEM, "application/vnd.shop+json"),
     ),
     "a form": (
-        {"parameters": [given("a", "formData", **TEXT, required=True), given("b", "formData", type="integer")]},
+        {"parameters": [parameter("a", "formData", **TEXT, required=True), parameter("b", "formData", type="integer")]},
         form("a", a=TEXT, b={"type": "integer"}),
     ),
     "a list in a form": (
-        {"parameters": [given("a", "formData", **LIST, collectionFormat="pipes")], "consumes": [FILES, FORM]},
+        {"parameters": [parameter("a", "formData", **LIST, collectionFormat="pipes")], "consumes": [FILES, FORM]},
         form(a=LIST, encoding={"a": {"style": "pipeDelimited", "explode": False}}),
     ),
     "a type of replies": (
@@ -146,7 +147,7 @@ SAME: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize(("old", "new"), SAME.values(), ids=SAME)
 def test_an_operation_is_the_same_in_both_versions(old: Any, new: Any) -> None:
-    """Its parameters with all that is declared of them, and what is sent."""
+    """Its parameters with all their declarations, and the request."""
     servers = [{"url": "https://shop.example/v1"}]
     [run] = read(
         swagger(old, host="shop.example", basePath="/v1", schemes=["http", "https"])
@@ -156,15 +157,15 @@ def test_an_operation_is_the_same_in_both_versions(old: Any, new: Any) -> None:
 
 
 def test_parts_that_are_shared_are_found() -> None:
-    """Parameters, responses and schemas by reference, also of a path, and the types of the whole document."""
+    """Referenced parameters, responses and schemas, also of a path, and the document's media types."""
     document = swagger(
         {
             "parameters": [{"$ref": "#/parameters/N"}, {"$ref": "#/parameters/It"}],
             "responses": {"200": {"$ref": "#/responses/Items"}},
         },
         parameters={
-            "N": given("n", type="integer"),
-            "It": given("it", "body", schema={"$ref": "#/definitions/Item"}),
+            "N": parameter("n", type="integer"),
+            "It": parameter("it", "body", schema={"$ref": "#/definitions/Item"}),
         },
         responses={
             "Items": {
@@ -185,8 +186,8 @@ def test_parts_that_are_shared_are_found() -> None:
     )
     path = document["paths"]["/run"]
     path["parameters"] = [
-        given("day", **TEXT, format="date"),
-        given("no", "body", schema=TEXT),
+        parameter("day", **TEXT, format="date"),
+        parameter("no", "body", schema=TEXT),
     ]
     path["put"] = {"responses": {}}
     run, put = read(document)
@@ -215,7 +216,7 @@ def test_parts_that_are_shared_are_found() -> None:
     ],
 )
 def test_the_server_is_made_of_host_and_path(about: Any, server: str) -> None:
-    """Encrypted, if there is a choice; without a host or a scheme those of the document's own address."""
+    """Encrypted if possible; without a host or a scheme, those of the document's own address."""
     [run] = read(swagger({}, **about))
     assert run.context["server"] == server
 
@@ -253,12 +254,12 @@ def test_a_security_definition_names_the_header_of_the_token(
 
 
 def test_what_is_sent() -> None:
-    """A form with its separators, a list of a path, and a body."""
+    """A form with its separators, a list in a path, and a body."""
     params = [
-        given("ids", "path", required=True, **LIST, collectionFormat="pipes"),
-        given("tab", "formData", **LIST, collectionFormat="tsv"),
-        given("each", "formData", **LIST, collectionFormat="multi"),
-        given("n", "formData", type="integer", format="int64"),
+        parameter("ids", "path", required=True, **LIST, collectionFormat="pipes"),
+        parameter("tab", "formData", **LIST, collectionFormat="tsv"),
+        parameter("each", "formData", **LIST, collectionFormat="multi"),
+        parameter("n", "formData", type="integer", format="int64"),
     ]
     document = swagger({})
     document["paths"] = {
@@ -279,7 +280,7 @@ def test_what_is_sent() -> None:
 
 @pytest.mark.parametrize("version", ["1.2", 1.2, "4.0", "x\x1b[31m"])
 def test_other_versions_are_refused(version: Any) -> None:
-    """With the version that the document has, and what to do."""
+    """With the version of the document, and what to do."""
     with pytest.raises(jf.ConfigError, match=r"2\.0 or 3 is needed") as caught:
         read({"swagger": version})
     assert "Convert it" in caught.value.hint
@@ -299,7 +300,7 @@ def test_other_versions_are_refused(version: Any) -> None:
             ]
         },
         {
-            "parameters": [given("a", "body", schema=[]), given("b", "body")],
+            "parameters": [parameter("a", "body", schema=[]), parameter("b", "body")],
             "consumes": [5, "application/json"],
         },
         {
@@ -312,15 +313,15 @@ def test_other_versions_are_refused(version: Any) -> None:
         {"responses": {"200": {"schema": 5}, "default": None}, "produces": [{}]},
         {
             "parameters": [
-                given("a", "formData", type=["x"], required="yes"),
-                given("a", "formData", type="file"),
+                parameter("a", "formData", type=["x"], required="yes"),
+                parameter("a", "formData", type="file"),
             ]
         },
     ],
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_malformed_document_is_read_as_far_as_it_goes(odd: Any) -> None:
-    """Or refused as others are."""
+    """Or refused like other documents."""
     try:
         read(
             swagger(

@@ -1,4 +1,4 @@
-"""What a source sends has the type of the value: of an operation, of a tool and on the first wire."""
+"""Sources send values with their types: for an operation, for a tool and on the first wire."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SCHEMAS: dict[str, Any] = {
     "open": {},
 }
 
-# Parameter, value, and what is sent.
+# Parameter, value, and the JSON that is sent.
 BODIES: list[tuple[str, Any, Any]] = [
     *(
         (name, blank, blank)
@@ -140,7 +140,7 @@ ENTERED: list[tuple[str, str, Any]] = [
 
 
 class Sent(NamedTuple):
-    """A function, and what its request has for a parameter."""
+    """A function, and how to read its request's value for a parameter."""
 
     function: Any
     of: Callable[[dict[str, Any], str], Any]
@@ -231,7 +231,7 @@ def check(session: Session, name: str, value: Any, expected: Any) -> None:
 def test_an_operation_gets_a_value_with_its_type(
     session: Session, name: str, value: Any, expected: Any
 ) -> None:
-    """Null, empty texts and lists where the schema has them; exact numbers; text where text is allowed."""
+    """Null, empty texts and lists if the schema allows them; exact numbers; text where text is allowed."""
     check(session, name, value, expected)
 
 
@@ -305,8 +305,8 @@ def test_a_value_in_a_query_is_spelt_as_json_spells_it(
 
 @pytest.mark.fault(155)
 def test_without_validation_what_was_given_is_sent(session: Session) -> None:
-    """Converted only as JSON must be."""
-    given = {
+    """Values are converted only where JSON needs it."""
+    values = {
         "whole": "seven",
         "texts": "a",
         "number": np.float64(0.5),
@@ -314,8 +314,8 @@ def test_without_validation_what_was_given_is_sent(session: Session) -> None:
         "choice": 7,
         "text": None,
     }
-    form = jf.Form(next(iter(session)), validate=False, **given)
-    assert sent_by(session, form)["body"] == {**given, "number": 0.5}
+    form = jf.Form(next(iter(session)), validate=False, **values)
+    assert sent_by(session, form)["body"] == {**values, "number": 0.5}
 
 
 LISTING = [
@@ -359,7 +359,7 @@ def services() -> Iterator[tuple[Session, Session]]:
 def test_the_first_wire_takes_texts(
     services: tuple[Session, Session], name: str, value: Any, expected: Any
 ) -> None:
-    """Where null, an empty text and an empty list mean the same: not sent. In the form, a number is a number."""
+    """There, null, an empty text and an empty list aren't sent. In the form, a number is a number."""
     texts, _ = services
     form = texts.Kinds.form(**{name: value})
     if expected is REFUSED:
@@ -377,7 +377,7 @@ def test_the_first_wire_takes_texts(
 def test_a_service_that_takes_json_gets_it(
     services: tuple[Session, Session], name: str, value: Any, expected: Any
 ) -> None:
-    """For the parameters that have a schema; one without is a text, as ever."""
+    """For the parameters that have a schema; one without is sent as text."""
     _, typed = services
     form = typed.Kinds.form(**{name: value})
     if name == "open":  # nothing is declared, and the wire may be the first
@@ -393,7 +393,7 @@ def test_a_service_that_takes_json_gets_it(
 
 @pytest.mark.fault(156)
 def test_a_sweep_sends_each_type(session: Session) -> None:
-    """A text and a number that are spelt alike are two runs."""
+    """A text and a number with the same spelling are two runs."""
     function = next(iter(session))
     form = function.form(either=Each(("7", 7, "7")), maybe=Each((None, 5)))
     assert form.args == {"either": ["7", 7], "maybe": [None, 5]}
