@@ -267,44 +267,29 @@ def test_a_wording_says_the_same_after_each_marker_and_unknown_code(
 
 NO_OPTIONS = [
     "Support UTC: `2021-11-15T06:00:00Z` - Local time: `2021-11-15T01:00:00` - offsets: `2021-11-15T01:00:00-05:00`",
-    *(
-        "Region, e.g. 'North', 'South'",
-        "Region (for example 'North' or 'South')",
-        "Regions such as 'North', 'South'",
-    ),
-    *(
-        "Regions like 'North', 'South'",
-        "Regions, i.e. 'North', 'South'",
-        "Regions, including 'North' and 'South'",
-    ),
-    *(
-        "Any but 'North', 'South'",
-        "Cannot be 'North' or 'South'",
-        "All except 'North' and 'South'",
-    ),
-    *(
-        "All, ignoring 'North' and 'South'",
-        "Drops 'Unknown' or 'Other' merchants",
-        "Values are rounded, summed",
-    ),
-    *(
-        "The recommended form is 'BKQU US EQUITY' or 'BKQU'",
-        "Dimensions default to 'Age Group' and 'Region'",
-    ),
-    *(
-        "Use function 'Get Panels' or 'Get Universe' to get list",
-        "See 'Get Panels' or 'Get Universe'",
-    ),
-    *(
-        "Options are available for Symbol, Brand",
-        "Options are listed in the manual, see there",
-    ),
-    *(
-        "One of the panels, by name",
-        "One of Symbol, Brand is required",
-        "One of `Symbol`, `Brand`",
-    ),
-    *("Options are 'Age Group'", "It's the company's, or the brands' names' list"),
+    "Region, e.g. 'North', 'South'",
+    "Region (for example 'North' or 'South')",
+    "Regions such as 'North', 'South'",
+    "Regions like 'North', 'South'",
+    "Regions, i.e. 'North', 'South'",
+    "Regions, including 'North' and 'South'",
+    "Any but 'North', 'South'",
+    "Cannot be 'North' or 'South'",
+    "All except 'North' and 'South'",
+    "All, ignoring 'North' and 'South'",
+    "Drops 'Unknown' or 'Other' merchants",
+    "Values are rounded, summed",
+    "The recommended form is 'BKQU US EQUITY' or 'BKQU'",
+    "Dimensions default to 'Age Group' and 'Region'",
+    "Use function 'Get Panels' or 'Get Universe' to get list",
+    "See 'Get Panels' or 'Get Universe'",
+    "Options are available for Symbol, Brand",
+    "Options are listed in the manual, see there",
+    "One of the panels, by name",
+    "One of Symbol, Brand is required",
+    "One of `Symbol`, `Brand`",
+    "Options are 'Age Group'",
+    "It's the company's, or the brands' names' list",
     "Lower-case characters a-z, '-' and '_'",
 ]
 
@@ -319,26 +304,20 @@ def test_examples_exceptions_defaults_and_function_names_are_no_options(
 
 
 FOREIGN = [
-    *(
-        "Ad esempio: 'A', 'B'",
-        "Por exemplo, 'A', 'B'",
-        "z.B. 'A', 'B'",
-        "p. ej. 'A', 'B'",
-        "np. 'A', 'B'",
-    ),
-    *(
-        "Nicht erlaubt sind: 'A', 'B'.",
-        "Valeurs interdites : 'A', 'B'",
-        "кроме: 'A', 'B'",
-        "예: 'A', 'B'",
-    ),
-    *(
-        "f.eks. 'A', 'B'",
-        "např. 'A', 'B'",
-        "不能为: 'A'、'B'",
-        "Bijvoorbeeld: 'A', 'B'",
-        "Hariç: 'A', 'B'",
-    ),
+    "Ad esempio: 'A', 'B'",
+    "Por exemplo, 'A', 'B'",
+    "z.B. 'A', 'B'",
+    "p. ej. 'A', 'B'",
+    "np. 'A', 'B'",
+    "Nicht erlaubt sind: 'A', 'B'.",
+    "Valeurs interdites : 'A', 'B'",
+    "кроме: 'A', 'B'",
+    "예: 'A', 'B'",
+    "f.eks. 'A', 'B'",
+    "např. 'A', 'B'",
+    "不能为: 'A'、'B'",
+    "Bijvoorbeeld: 'A', 'B'",
+    "Hariç: 'A', 'B'",
 ]
 
 
@@ -384,17 +363,17 @@ def test_unknown_codes_are_named_once_in_order() -> None:
 
 
 DATE_NAMES = [
-    *(
-        "report_time_after",
-        "launch_date",
-        "StartDate",
-        "endDate",
-        "Date",
-        "DATE",
-        "END_DATE",
-        "startdate",
-    ),
-    *("asOfDate", "date_from", "DateUntil"),
+    "report_time_after",
+    "launch_date",
+    "StartDate",
+    "endDate",
+    "Date",
+    "DATE",
+    "END_DATE",
+    "startdate",
+    "asOfDate",
+    "date_from",
+    "DateUntil",
 ]
 
 

@@ -726,17 +726,13 @@ CARD = {"PanelName": "Card", "Symbol": "x"}
 ARGS: dict[bool, list[dict[str, Any]]] = {
     True: [
         CARD,
-        *(
-            {"PanelName": "Card"},
-            {"PanelName": "Card", "Brand": ["x"]},
-            {"PanelName": "Card", "Brand": []},
-        ),
-        *(
-            CARD | {"Brand": ["x"], "Dimensions": ["Region"], "PoPLookback": 1},
-            CARD | {"Share": 0.5},
-            CARD | {"Symbol": ""},
-            CARD | {"PanelName": " "},
-        ),
+        {"PanelName": "Card"},
+        {"PanelName": "Card", "Brand": ["x"]},
+        {"PanelName": "Card", "Brand": []},
+        CARD | {"Brand": ["x"], "Dimensions": ["Region"], "PoPLookback": 1},
+        CARD | {"Share": 0.5},
+        CARD | {"Symbol": ""},
+        CARD | {"PanelName": " "},
     ],
     False: [
         {"Symbol": "x"},

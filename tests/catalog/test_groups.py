@@ -144,19 +144,52 @@ def test_the_parts_of_all_schemas_of_an_object_are_read() -> None:
 @pytest.mark.parametrize(
     ("values", "args"),
     [
-        ({"customer.name": "Ann", "customer.age": "44"}, {"customer": {"name": "Ann", "age": 44}}),
-        ({"customer": {"name": "Ann"}, "customer.age": 44}, {"customer": {"name": "Ann", "age": 44}}),
-        ({"customer.age": 44, "customer": '{"name": "Ann"}'}, {"customer": {"name": "Ann", "age": 44}}),
-        ({"customer.name": "Ann", "customer": {"name": "Ann"}}, {"customer": {"name": "Ann"}}),
-        ({"customer": {"name": "Ann", "id": 7, "age": None}}, {"customer": {"name": "Ann"}}),
-        ({"customer": {"name": "Ann", "email": None}}, {"customer": {"name": "Ann", "email": None}}),
-        ({"customer": {"name": "Ann", "other": 1}}, {"customer": {"name": "Ann", "other": 1}}),
-        ({"customer.first.name": "A", "customer.name": "B"}, {"customer": {"first.name": "A", "name": "B"}}),
-        ({"items": [{"sku": "a", "count": "2"}]}, {"items": [{"sku": "a", "count": 2}]}),
-        ({"items.1.sku": "b", "items": [{"sku": "a"}]}, {"items": [{"sku": "a"}, {"sku": "b"}]}),
-        ({"customer.name": "", "customer.address.city": "R"}, {"customer": {"name": "", "address": {"city": "R"}}}),
+        (
+            {"customer.name": "Ann", "customer.age": "44"},
+            {"customer": {"name": "Ann", "age": 44}},
+        ),
+        (
+            {"customer": {"name": "Ann"}, "customer.age": 44},
+            {"customer": {"name": "Ann", "age": 44}},
+        ),
+        (
+            {"customer.age": 44, "customer": '{"name": "Ann"}'},
+            {"customer": {"name": "Ann", "age": 44}},
+        ),
+        (
+            {"customer.name": "Ann", "customer": {"name": "Ann"}},
+            {"customer": {"name": "Ann"}},
+        ),
+        (
+            {"customer": {"name": "Ann", "id": 7, "age": None}},
+            {"customer": {"name": "Ann"}},
+        ),
+        (
+            {"customer": {"name": "Ann", "email": None}},
+            {"customer": {"name": "Ann", "email": None}},
+        ),
+        (
+            {"customer": {"name": "Ann", "other": 1}},
+            {"customer": {"name": "Ann", "other": 1}},
+        ),
+        (
+            {"customer.first.name": "A", "customer.name": "B"},
+            {"customer": {"first.name": "A", "name": "B"}},
+        ),
+        (
+            {"items": [{"sku": "a", "count": "2"}]},
+            {"items": [{"sku": "a", "count": 2}]},
+        ),
+        (
+            {"items.1.sku": "b", "items": [{"sku": "a"}]},
+            {"items": [{"sku": "a"}, {"sku": "b"}]},
+        ),
+        (
+            {"customer.name": "", "customer.address.city": "R"},
+            {"customer": {"name": "", "address": {"city": "R"}}},
+        ),
     ],
-)  # fmt: skip
+)
 def test_dotted_names_spell_an_object(values: Any, args: Any) -> None:
     """Alone, or together with the object; read-only parts are left out."""
     form = filled(**values)

@@ -218,23 +218,19 @@ def test_a_user_may_have_no_function(document: Any) -> None:
 
 
 OTHERS: list[Any] = [
-    *(
-        {"mine": LISTED, "shared": LISTED},
-        {"mine": [], "shared": []},
-        {},
-        {"functions": None},
-        {"functions": "none"},
-    ),
-    *(
-        {"functions": ["A", "B"]},
-        {"functions": {"A": {}}},
-        {"error": "no"},
-        {"a": {"mine": LISTED}, "b": {"shared": LISTED}},
-        None,
-        1,
-        "text",
-        {"body": "[1, 2"},
-    ),
+    {"mine": LISTED, "shared": LISTED},
+    {"mine": [], "shared": []},
+    {},
+    {"functions": None},
+    {"functions": "none"},
+    {"functions": ["A", "B"]},
+    {"functions": {"A": {}}},
+    {"error": "no"},
+    {"a": {"mine": LISTED}, "b": {"shared": LISTED}},
+    None,
+    1,
+    "text",
+    {"body": "[1, 2"},
 ]
 
 

@@ -15,20 +15,24 @@ if TYPE_CHECKING:
     from jupyter_funcs.api import RemoteFunction
 
 NAMES = [
-    *(
-        "validate",
-        "trusted",
-        "function",
-        "name",
-        "timeout",
-        "values",
-        "table",
-        "self",
-        "form",
-        "session",
-        "args",
-    ),
-    *("method", "words", "cache", "pairs", "result", "func", "where"),
+    "validate",
+    "trusted",
+    "function",
+    "name",
+    "timeout",
+    "values",
+    "table",
+    "self",
+    "form",
+    "session",
+    "args",
+    "method",
+    "words",
+    "cache",
+    "pairs",
+    "result",
+    "func",
+    "where",
 ]
 GIVEN = {name: f"{name} 1" for name in NAMES}
 LISTS = {name: [value] for name, value in GIVEN.items()}

@@ -145,19 +145,18 @@ def test_a_long_call_is_broken_as_black_breaks_it(two: RemoteFunction) -> None:
     assert python(two, args, "", sweeps=True, result="swept").partition("swept")[
         2
     ].splitlines() == [
-        *(
-            " = funcs.f.sweep(",
-            "    One=[",
-            *(f"        '{symbol}'," for symbol in many),
-            "    ],",
-        ),
-        *(
-            "    the_second_s=mine,",
-            "    **{",
-            "        'other': {",
-            f"            'a': '{longest}',",
-        ),
-        *("            'b': [],", "        },", "    },", ")"),
+        " = funcs.f.sweep(",
+        "    One=[",
+        *(f"        '{symbol}'," for symbol in many),
+        "    ],",
+        "    the_second_s=mine,",
+        "    **{",
+        "        'other': {",
+        f"            'a': '{longest}',",
+        "            'b': [],",
+        "        },",
+        "    },",
+        ")",
     ]
 
 

@@ -128,77 +128,224 @@ def of_text(row: int, call: str, python: str, message: str) -> list[Fault]:
 
 
 FAULTS = [
-    *of_text(83, "call get_days", "funcs.get_days()",
-             r"First is required\. Second is required\.\nGet Days was not run\."),
+    *of_text(
+        83,
+        "call get_days",
+        "funcs.get_days()",
+        r"First is required\. Second is required\.\nGet Days was not run\.",
+    ),
     Fault(83, "%%funcs call get_days\nFirst: x", r"^Second is required\."),
     Fault(83, "%funcs call get_days First=x Second=''", r"^Second is required\."),
-    Fault(83, "funcs.get_days.submit(First=None)", r"First is required\. Second is required\."),
-    *(fault for date, message in {
-        "2025-02-30": "is not a valid date: '2025-02-30'",
-        "20250304": "takes a date as YYYY-MM-DD, not '20250304'",
-        "tomorrow": "takes a date as YYYY-MM-DD, not 'tomorrow'",
-        "04.03.2025": "takes a date as YYYY-MM-DD",
-    }.items() for fault in of_text(
-        85, f"call get_days First=a Second=b StartDate={date}",
-        f"funcs.get_days(First='a', Second='b', StartDate='{date}')", f"^StartDate {message}",
-    )),
+    Fault(
+        83,
+        "funcs.get_days.submit(First=None)",
+        r"First is required\. Second is required\.",
+    ),
+    *(
+        fault
+        for date, message in {
+            "2025-02-30": "is not a valid date: '2025-02-30'",
+            "20250304": "takes a date as YYYY-MM-DD, not '20250304'",
+            "tomorrow": "takes a date as YYYY-MM-DD, not 'tomorrow'",
+            "04.03.2025": "takes a date as YYYY-MM-DD",
+        }.items()
+        for fault in of_text(
+            85,
+            f"call get_days First=a Second=b StartDate={date}",
+            f"funcs.get_days(First='a', Second='b', StartDate='{date}')",
+            f"^StartDate {message}",
+        )
+    ),
     *of_text(
-        85, "call get_days First=a Second=b StartDate=2025-03-04 EndDate=2025-03-03",
+        85,
+        "call get_days First=a Second=b StartDate=2025-03-04 EndDate=2025-03-03",
         "funcs.get_days(First='a', Second='b', StartDate='2025-03-04', EndDate='2025-03-03')",
         "^EndDate 2025-03-03 is before StartDate 2025-03-04",
     ),
-    *of_text(86, f"call {DAILY} Symbol=BKQU Dimensions=[Regio]", f"{IN_PYTHON}Dimensions=['Regio'])",
-             r"Dimensions has no option 'Regio'\. Did you mean 'Region'\?"),
-    *of_text(86, f"call {DAILY} Symbol=BKQU PoPGrowth=maybe", f"{IN_PYTHON}PoPGrowth='maybe')",
-             r"PoPGrowth has no option 'maybe'\. Options are 'Yes' and 'No'"),
-    Fault(86, "funcs.get_panels.with_options(timout=3)", r"no option 'timout'\.\nDid you mean 'timeout'\?"),
-    Fault(86, "%funcs call get_panels --timout 3", r"unknown option '--timout'\.\nDid you mean '--timeout'\?"),
-    Fault(87, "%funcs call get_panel_dialy", r"^There is no function 'get_panel_dialy'.*\n"
-          r"Did you mean '[^']*'(, '[^']*'){0,1} or '[^']*'\?$", jf.NotFoundError),
-    Fault(87, "funcs['Get Panel Dialy']", r"Did you mean 'Get Panel Daily'", jf.NotFoundError),
-    *of_text(87, f"call {DAILY} Symbl=x", "funcs.get_panel_daily(Symbl='x')",
-             r"no parameter 'Symbl'\. Did you mean 'Symbol'\?"),
-    Fault(87, "%funcs cal get_panels", r"no subcommand 'cal'\.\nDid you mean 'call'"),
-    Fault(87, "%funcs call get_panel_daily Symbol=$symbl", r"no variable 'symbl'\.\nDid you mean 'symbol'\?"),
-    Fault(88, '%funcs call get_panels "a b', r'caret is not closed\. .*:\ncall get_panels "a b\n {16}\^$'),
-    Fault(88, "%funcs call get_panels Brand=[a, b", r"Brand=\[a, b\n {22}\^$"),
-    Fault(88, '%%funcs call get_panels\nA: b\n  Symbol: "BKQU', r'in line 3 of the cell.*:\nSymbol: "BKQU\n {8}\^$'),
-    Fault(88, '%%funcs call get_panels\n{"Symbol": "BKQU}',
-          r'Line 2 of .* a string is not closed\.\n\{"Symbol": "BKQU\}\n {17}\^$'),
-    Fault(89, f"jf.connect('https://x.example', token='{CANARY} {CANARY}')", "^The token contains", jf.ConfigError),
-    Fault(
-        89, f"jf.connect('https://x.example', token='{CANARY}\\r\\n{CANARY}')", r"^The token contains", jf.ConfigError
+    *of_text(
+        86,
+        f"call {DAILY} Symbol=BKQU Dimensions=[Regio]",
+        f"{IN_PYTHON}Dimensions=['Regio'])",
+        r"Dimensions has no option 'Regio'\. Did you mean 'Region'\?",
     ),
-    Fault(89, f"jf.connect('https://x.example', token='{CANARY}”{CANARY}')", r"typographic quote", jf.ConfigError),
-    *(fault for value in ("float('nan')", "float('inf')", "2**63", "10**5000", "True", "1.5", "np.True_", "pd.NA")
-      for fault in of_value(90, "PoPLookback", value, "^PoPLookback (takes a whole number, not|has no value)")),
-    *(fault for value in ("NaN", "1e999", "9223372036854775808", "True", "0x1", "1_000")
-      for fault in of_text(90, f"call {DAILY} Symbol=BKQU PoPLookback={value}", f"{IN_PYTHON}PoPLookback='{value}')",
-                           "^PoPLookback takes a whole number, not")),
-    *of_text(90, "call get_days First=a Second=b Share=1e999", "funcs.get_days(First='a', Second='b', Share=1e999)",
-             "^Share takes a finite number"),
-    Fault(90, '%%funcs call get_days\n{"First": "a", "Second": "b", "Share": true}',
-          "^Share takes a number, not 'True'"),
-    Fault(90, '%%funcs call get_days\n{"First": "a", "Second": "b", "Share": NaN}', "^Share has no value: 'nan'"),
-    *(fault for value in ("np.nan", "pd.NA", "pd.NaT", "np.datetime64('NaT')", "Decimal('NaN')")
-      for name in ("PoPLookback", "PoPGrowth", "Dimensions")
-      for fault in of_value(91, name, value, rf"^{name} has no value: '.*'\. Leave it out")),
-    *of_value(91, "Dimensions", "['Region', np.nan]", "^Dimensions has no value: 'nan'"),
+    *of_text(
+        86,
+        f"call {DAILY} Symbol=BKQU PoPGrowth=maybe",
+        f"{IN_PYTHON}PoPGrowth='maybe')",
+        r"PoPGrowth has no option 'maybe'\. Options are 'Yes' and 'No'",
+    ),
+    Fault(
+        86,
+        "funcs.get_panels.with_options(timout=3)",
+        r"no option 'timout'\.\nDid you mean 'timeout'\?",
+    ),
+    Fault(
+        86,
+        "%funcs call get_panels --timout 3",
+        r"unknown option '--timout'\.\nDid you mean '--timeout'\?",
+    ),
+    Fault(
+        87,
+        "%funcs call get_panel_dialy",
+        r"^There is no function 'get_panel_dialy'.*\n"
+        r"Did you mean '[^']*'(, '[^']*'){0,1} or '[^']*'\?$",
+        jf.NotFoundError,
+    ),
+    Fault(
+        87,
+        "funcs['Get Panel Dialy']",
+        r"Did you mean 'Get Panel Daily'",
+        jf.NotFoundError,
+    ),
+    *of_text(
+        87,
+        f"call {DAILY} Symbl=x",
+        "funcs.get_panel_daily(Symbl='x')",
+        r"no parameter 'Symbl'\. Did you mean 'Symbol'\?",
+    ),
+    Fault(87, "%funcs cal get_panels", r"no subcommand 'cal'\.\nDid you mean 'call'"),
+    Fault(
+        87,
+        "%funcs call get_panel_daily Symbol=$symbl",
+        r"no variable 'symbl'\.\nDid you mean 'symbol'\?",
+    ),
+    Fault(
+        88,
+        '%funcs call get_panels "a b',
+        r'caret is not closed\. .*:\ncall get_panels "a b\n {16}\^$',
+    ),
+    Fault(88, "%funcs call get_panels Brand=[a, b", r"Brand=\[a, b\n {22}\^$"),
+    Fault(
+        88,
+        '%%funcs call get_panels\nA: b\n  Symbol: "BKQU',
+        r'in line 3 of the cell.*:\nSymbol: "BKQU\n {8}\^$',
+    ),
+    Fault(
+        88,
+        '%%funcs call get_panels\n{"Symbol": "BKQU}',
+        r'Line 2 of .* a string is not closed\.\n\{"Symbol": "BKQU\}\n {17}\^$',
+    ),
+    Fault(
+        89,
+        f"jf.connect('https://x.example', token='{CANARY} {CANARY}')",
+        "^The token contains",
+        jf.ConfigError,
+    ),
+    Fault(
+        89,
+        f"jf.connect('https://x.example', token='{CANARY}\\r\\n{CANARY}')",
+        r"^The token contains",
+        jf.ConfigError,
+    ),
+    Fault(
+        89,
+        f"jf.connect('https://x.example', token='{CANARY}”{CANARY}')",
+        r"typographic quote",
+        jf.ConfigError,
+    ),
+    *(
+        fault
+        for value in (
+            "float('nan')",
+            "float('inf')",
+            "2**63",
+            "10**5000",
+            "True",
+            "1.5",
+            "np.True_",
+            "pd.NA",
+        )
+        for fault in of_value(
+            90,
+            "PoPLookback",
+            value,
+            "^PoPLookback (takes a whole number, not|has no value)",
+        )
+    ),
+    *(
+        fault
+        for value in ("NaN", "1e999", "9223372036854775808", "True", "0x1", "1_000")
+        for fault in of_text(
+            90,
+            f"call {DAILY} Symbol=BKQU PoPLookback={value}",
+            f"{IN_PYTHON}PoPLookback='{value}')",
+            "^PoPLookback takes a whole number, not",
+        )
+    ),
+    *of_text(
+        90,
+        "call get_days First=a Second=b Share=1e999",
+        "funcs.get_days(First='a', Second='b', Share=1e999)",
+        "^Share takes a finite number",
+    ),
+    Fault(
+        90,
+        '%%funcs call get_days\n{"First": "a", "Second": "b", "Share": true}',
+        "^Share takes a number, not 'True'",
+    ),
+    Fault(
+        90,
+        '%%funcs call get_days\n{"First": "a", "Second": "b", "Share": NaN}',
+        "^Share has no value: 'nan'",
+    ),
+    *(
+        fault
+        for value in (
+            "np.nan",
+            "pd.NA",
+            "pd.NaT",
+            "np.datetime64('NaT')",
+            "Decimal('NaN')",
+        )
+        for name in ("PoPLookback", "PoPGrowth", "Dimensions")
+        for fault in of_value(
+            91, name, value, rf"^{name} has no value: '.*'\. Leave it out"
+        )
+    ),
+    *of_value(
+        91, "Dimensions", "['Region', np.nan]", "^Dimensions has no value: 'nan'"
+    ),
     *of_value(91, "PoPLookback", "np.int64(-1)", "^PoPLookback must be between"),
-    *of_value(91, "PoPLookback", "np.timedelta64(1, 's')", "^PoPLookback does not take a duration"),
+    *of_value(
+        91,
+        "PoPLookback",
+        "np.timedelta64(1, 's')",
+        "^PoPLookback does not take a duration",
+    ),
     *of_value(91, "Dimensions", "np.array([['Region']])", "^Dimensions takes a list"),
-    Fault(92, f"symbol = {SYMBOL!r}\n%funcs call {DAILY} Symbol=BKQU PoPGrowth={{symbol}}", "no option '{symbol}'"),
-    Fault(92, f"%funcs call {DAILY} Symbol=BKQU PoPGrowth=x$symbol", r"no option 'x\$symbol'"),
-    Fault(92, f"%funcs call {DAILY} Symbol=BKQU PoPGrowth='$symbol'", r"no option '\$symbol'"),
-    Fault(92, f"%%funcs call get_panel_daily\nPanelName: {PANEL}\nSymbol: BKQU\nPoPGrowth: {{symbol}}",
-          "no option '{symbol}'"),
+    Fault(
+        92,
+        f"symbol = {SYMBOL!r}\n%funcs call {DAILY} Symbol=BKQU PoPGrowth={{symbol}}",
+        "no option '{symbol}'",
+    ),
+    Fault(
+        92,
+        f"%funcs call {DAILY} Symbol=BKQU PoPGrowth=x$symbol",
+        r"no option 'x\$symbol'",
+    ),
+    Fault(
+        92,
+        f"%funcs call {DAILY} Symbol=BKQU PoPGrowth='$symbol'",
+        r"no option '\$symbol'",
+    ),
+    Fault(
+        92,
+        f"%%funcs call get_panel_daily\nPanelName: {PANEL}\nSymbol: BKQU\nPoPGrowth: {{symbol}}",
+        "no option '{symbol}'",
+    ),
     Fault(92, "%funcs describe {symbol}", "no function '{symbol}'", jf.NotFoundError),
-    *(Fault(93, cell, "have it replaced", jf.ConfigError) for cell in (
-        f"%funcs connect https://x.example token={CANARY}", f"df = %funcs find --token {CANARY}",
-        f"%funcs call get_panels Token='{CANARY}'", f"%%funcs call get_panels\ntoken: {CANARY}",
-        f"%funcs call get_panels --profile {CANARY}{CANARY}", f"%funcs connect https://ada:{CANARY}@x.example",
-    )),
-]  # fmt: skip
+    *(
+        Fault(93, cell, "have it replaced", jf.ConfigError)
+        for cell in (
+            f"%funcs connect https://x.example token={CANARY}",
+            f"df = %funcs find --token {CANARY}",
+            f"%funcs call get_panels Token='{CANARY}'",
+            f"%%funcs call get_panels\ntoken: {CANARY}",
+            f"%funcs call get_panels --profile {CANARY}{CANARY}",
+            f"%funcs connect https://ada:{CANARY}@x.example",
+        )
+    ),
+]
 # Rows, or parts of rows, that are tested in another file.
 ELSEWHERE = {
     83: ["catalog.test_form::test_all_that_is_missing_is_named_at_once"],

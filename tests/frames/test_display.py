@@ -134,24 +134,21 @@ def test_a_listing_reads_by_its_kinds() -> None:
         listing._repr_html_(),
     )
     assert cells == [
-        *[
-            ("left", "normal", "a"),
-            ("right", "nowrap", "rows"),
-            ("left", "nowrap", "time"),
-        ],
-        *[("right", "nowrap", "seconds"), ("right", "nowrap", "number")],
-        *[
-            ("left", "normal", "&lt;td&gt;"),
-            ("right", "nowrap", "10,956"),
-            ("left", "nowrap", "2024-01-31 12:00:01"),
-        ],
-        *[("right", "nowrap", "2.70"), ("right", "nowrap", "1000")],
-        *[
-            ("left", "normal", "b"),
-            ("right", "nowrap", ""),
-            ("left", "nowrap", "2024-01-31 12:00:01"),
-        ],
-        *[("right", "nowrap", "0.06"), ("right", "nowrap", "1001")],
+        ("left", "normal", "a"),
+        ("right", "nowrap", "rows"),
+        ("left", "nowrap", "time"),
+        ("right", "nowrap", "seconds"),
+        ("right", "nowrap", "number"),
+        ("left", "normal", "&lt;td&gt;"),
+        ("right", "nowrap", "10,956"),
+        ("left", "nowrap", "2024-01-31 12:00:01"),
+        ("right", "nowrap", "2.70"),
+        ("right", "nowrap", "1000"),
+        ("left", "normal", "b"),
+        ("right", "nowrap", ""),
+        ("left", "nowrap", "2024-01-31 12:00:01"),
+        ("right", "nowrap", "0.06"),
+        ("right", "nowrap", "1001"),
     ]
 
 

@@ -75,20 +75,18 @@ def test_csv_holds_dates_as_days_numbers_whole_and_nothing_for_null() -> None:
 
 # Beginnings of cells that a spreadsheet would run, and the same text elsewhere in a cell.
 RUNS = [
-    *(
-        "=1+1",
-        "+1",
-        "-1",
-        "@SUM(A1)",
-        '"=1',
-        "\n1",
-        "  =1",
-        "\ufeff=1",
-        "\uff1d1",
-        "\uff0b1",
-        "\uff0d1",
-        "\uff20A1",
-    ),
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    '"=1',
+    "\n1",
+    "  =1",
+    "\ufeff=1",
+    "\uff1d1",
+    "\uff0b1",
+    "\uff0d1",
+    "\uff20A1",
     "SEP=|",
 ]
 WRITTEN = {cell: f"'{cell}" for cell in RUNS} | {

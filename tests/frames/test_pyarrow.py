@@ -251,27 +251,22 @@ def test_long_replies_give_the_same_in_pieces_and_whole(
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            "records",
-            "nested records",
-            "a record of late keys",
-            "columns",
-            "columns with gaps",
-            "rows",
-            "split",
-        ),
-        *(
-            "columns in the order of text",
-            "halves of pairs, NaN and backslashes",
-            "NaN in columns",
-        ),
-        *(
-            "objects and others",
-            "objects that are absent",
-            "empty objects",
-            "mostly nulls",
-        ),
-        *("short rows", "short rows and null"),
+        "records",
+        "nested records",
+        "a record of late keys",
+        "columns",
+        "columns with gaps",
+        "rows",
+        "split",
+        "columns in the order of text",
+        "halves of pairs, NaN and backslashes",
+        "NaN in columns",
+        "objects and others",
+        "objects that are absent",
+        "empty objects",
+        "mostly nulls",
+        "short rows",
+        "short rows and null",
     ],
 )
 def test_long_replies_are_read_in_pieces_at_all(name: str) -> None:

@@ -150,15 +150,35 @@ PERIODS = pd.DataFrame(
     ("frame", "rows", "across"),
     [
         pytest.param(PERIODS, "PeriodLabel", "", id="one company"),
-        pytest.param(PERIODS.assign(Symbol=list("ABC")), "PeriodLabel", "Symbol", id="several"),
-        pytest.param(PERIODS.drop(columns=["PeriodLabel"]), "PeriodStartDate", "", id="dates alone"),
-        pytest.param(PERIODS[["IsCurrentQuarter", "Symbol", "Spend"]], "IsCurrentQuarter", "", id="nothing else"),
         pytest.param(
-            pd.DataFrame({"Day": pd.date_range("2024", periods=30), "Region": list("abc") * 10, "Spend": 1.0}),
-            "Region", "", id="many days",
+            PERIODS.assign(Symbol=list("ABC")), "PeriodLabel", "Symbol", id="several"
+        ),
+        pytest.param(
+            PERIODS.drop(columns=["PeriodLabel"]),
+            "PeriodStartDate",
+            "",
+            id="dates alone",
+        ),
+        pytest.param(
+            PERIODS[["IsCurrentQuarter", "Symbol", "Spend"]],
+            "IsCurrentQuarter",
+            "",
+            id="nothing else",
+        ),
+        pytest.param(
+            pd.DataFrame(
+                {
+                    "Day": pd.date_range("2024", periods=30),
+                    "Region": list("abc") * 10,
+                    "Spend": 1.0,
+                }
+            ),
+            "Region",
+            "",
+            id="many days",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_pivot_begins_with_one_time_and_what_varies_beside_it(
     frame: pd.DataFrame, rows: str, across: str
 ) -> None:
@@ -250,11 +270,21 @@ def test_quarters_of_one_name_that_are_of_other_days_are_said_to_be(
 @pytest.mark.parametrize(
     ("measure", "how", "hows", "cells"),
     [
-        ("Spend Growth", "mean", ["mean", "count", "first", "last"], ["+45.0%", "+20.0%"]),
-        ("Spend per Transaction", "ratio", ["ratio", "mean", "count", "first", "last"], ["5.00", "10.00"]),
+        (
+            "Spend Growth",
+            "mean",
+            ["mean", "count", "first", "last"],
+            ["+45.0%", "+20.0%"],
+        ),
+        (
+            "Spend per Transaction",
+            "ratio",
+            ["ratio", "mean", "count", "first", "last"],
+            ["5.00", "10.00"],
+        ),
         ("", "count", ["count"], ["2", "1"]),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_add_up_is_never_added(
     measure: str, how: str, hows: list[str], cells: list[str]
 ) -> None:

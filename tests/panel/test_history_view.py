@@ -330,8 +330,19 @@ ROWS = pd.DataFrame({"Key": ["a", "b"], "N": [1, 2]})
         (pd.DataFrame(), pd.DataFrame(), "Nothing identifies the rows", []),
     ],
     ids=[
-        *("equal", "emptied", "empty", "column", "columns", "types", "text"),
-        *("no key", "doubled", "others", "names", "lists", "none"),
+        "equal",
+        "emptied",
+        "empty",
+        "column",
+        "columns",
+        "types",
+        "text",
+        "no key",
+        "doubled",
+        "others",
+        "names",
+        "lists",
+        "none",
     ],
 )
 def test_results_of_any_shape_are_compared(

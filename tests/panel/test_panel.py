@@ -335,20 +335,18 @@ def test_of_two_runs_the_last_is_shown_and_both_are_compared(page: Page) -> None
 
 
 ELSEWHERE = [
-    *(
-        "../x.csv",
-        "/x.csv",
-        "a\\x.csv",
-        "..",
-        ".",
-        "",
-        "C:x.csv",
-        "x\0.csv",
-        "NUL.csv",
-        "com1",
-        ".bashrc",
-        "x\n.csv",
-    ),
+    "../x.csv",
+    "/x.csv",
+    "a\\x.csv",
+    "..",
+    ".",
+    "",
+    "C:x.csv",
+    "x\0.csv",
+    "NUL.csv",
+    "com1",
+    ".bashrc",
+    "x\n.csv",
     "a?",
 ]
 

@@ -519,31 +519,28 @@ def test_columns_are_typed_written_and_summed_by_their_roles() -> None:
     )
     view = TableView(frame).view()
     assert [column["type"] for column in view["columns"]] == [
-        *(
-            "date",
-            "datetime",
-            "money",
-            "percent",
-            "count",
-            "id",
-            "money",
-            "bool",
-            "mixed",
-            "id",
-        )
+        "date",
+        "datetime",
+        "money",
+        "percent",
+        "count",
+        "id",
+        "money",
+        "bool",
+        "mixed",
+        "id",
     ]
     assert view["page"]["rows"][0] == [
-        *(
-            "2024-01-01",
-            "2024-01-01 10:00:00",
-            "869,393.87",
-            "+9.7%",
-            "1,234",
-            "1234567",
-            "65.82",
-            "True",
-        ),
-        *('{"a": [1]}', "AB"),
+        "2024-01-01",
+        "2024-01-01 10:00:00",
+        "869,393.87",
+        "+9.7%",
+        "1,234",
+        "1234567",
+        "65.82",
+        "True",
+        '{"a": [1]}',
+        "AB",
     ]
     assert view["page"]["rows"][1][3] == "−1.8%"
     assert view["page"]["rows"][2][2] is None
@@ -600,12 +597,10 @@ def test_values_of_the_filter_box_come_with_their_counts() -> None:
     """The most frequent first, empty cells on top, or those that contain a text."""
     table = TableView(pd.DataFrame({"Region": ["b", "a", "b", None, "Ba"]}))
     assert table.values(0, "")["values"] == [
-        *(
-            {"text": None, "count": 1},
-            {"text": "b", "count": 2},
-            {"text": "Ba", "count": 1},
-            {"text": "a", "count": 1},
-        )
+        {"text": None, "count": 1},
+        {"text": "b", "count": 2},
+        {"text": "Ba", "count": 1},
+        {"text": "a", "count": 1},
     ]
     assert table.values(0, "A") == {
         "values": [{"text": "Ba", "count": 1}, {"text": "a", "count": 1}],

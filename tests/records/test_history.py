@@ -262,17 +262,15 @@ def test_the_table_says_it_all(demo: Session, shell: InteractiveShell) -> None:
     shell.run_cell("%funcs history -o runs")
     table = shell.user_ns["runs"]
     assert list(table.columns) == [
-        *(
-            "number",
-            "time",
-            "function",
-            "arguments",
-            "rows",
-            "elapsed",
-            "status",
-            "variable",
-            "error",
-        )
+        "number",
+        "time",
+        "function",
+        "arguments",
+        "rows",
+        "elapsed",
+        "status",
+        "variable",
+        "error",
     ]
     assert table["number"].tolist() == [1, 2]
     assert (
