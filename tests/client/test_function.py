@@ -435,6 +435,15 @@ def assert_same_options(
     assert ast.unparse(in_stub) == ast.unparse(source)
 
 
+def assert_same_default(
+    promised: Any, parameter: inspect.Parameter, in_stub: ast.expr | None
+) -> None:
+    """Check that signature and stub have the default of the schema; for a list, its first item."""
+    first = promised[0] if isinstance(promised, list) else promised
+    assert parameter.default == first
+    assert ast.literal_eval(in_stub or ast.Constant(None)) == first
+
+
 @settings(max_examples=examples(60), deadline=None)
 @given(PARAMS)
 def test_form_schema_signature_stub_and_magic_agree(
@@ -473,21 +482,17 @@ def test_form_schema_signature_stub_and_magic_agree(
         parameter = signature.parameters[field.identifier]
         assert (default is None) is (field.name in in_form)
         assert (parameter.default is inspect.Parameter.empty) is (field.name in in_form)
-        options = table.loc[field.name, "options"]
+        row = table.loc[field.name]
         assert_same_options(
-            field, own, parameter.annotation, in_stub.annotation, options
+            field, own, parameter.annotation, in_stub.annotation, row["options"]
         )
-        # Default: the one that the form would send if it was set.
-        promised = default_of(field)
-        assert own.get("default") == promised
-        if promised is not None:
+        assert own.get("default") == default_of(field)
+        if own.get("default") is not None:
             form[field.name] = own["default"]
             assert field.name in form.args
-            assert table.loc[field.name, "default"] == field.default
+            assert row["default"] == field.default
             if not field.required:
-                first = promised[0] if isinstance(promised, list) else promised
-                assert parameter.default == first
-                assert ast.literal_eval(default or ast.Constant(None)) == first
+                assert_same_default(own["default"], parameter, default)
     # The magic's cell body, written from the schema's defaults, sets the same values in a form.
     defaults = {
         name: own["default"]

@@ -311,17 +311,21 @@ def agrees(
         assert sum(counts.values()) == len(values)
         assert counts.pop(None, 0) == len(values) - len(filled)
     if total is not None:
-        numbers = (values if rows is None else values.iloc[rows]).dropna()
-        with np.errstate(invalid="ignore"):
-            exact = (
-                float(sum(map(int, numbers)))
-                if numbers.dtype.kind in "iu"
-                else float(numbers.sum())
-            )
-        digits = total.replace(",", "").replace("−", "-")
-        assert float(digits or "nan") == pytest.approx(
-            exact, rel=1e-6, abs=0.51, nan_ok=True
+        check_total(total, values if rows is None else values.iloc[rows])
+
+
+def check_total(total: str, values: pd.Series) -> None:
+    numbers = values.dropna()
+    with np.errstate(invalid="ignore"):
+        exact = (
+            float(sum(map(int, numbers)))
+            if numbers.dtype.kind in "iu"
+            else float(numbers.sum())
         )
+    digits = total.replace(",", "").replace("−", "-")
+    assert float(digits or "nan") == pytest.approx(
+        exact, rel=1e-6, abs=0.51, nan_ok=True
+    )
 
 
 @pytest.mark.parametrize("number", [10, pytest.param(500, marks=pytest.mark.slow)])
