@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.listing import Catalog, Function
     from jupyter_funcs.client.options import CallOptions
     from jupyter_funcs.core.errors import FuncsError
-    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.frames.frame import ListedReply
 
 LIST_SECONDS = 20.0
@@ -171,21 +170,9 @@ class Remote:
         """Whether the service can keep runs."""
         return isinstance(self.source, ServiceSource) and self.source.keeps_runs
 
-    async def kept(self, id_: str = "") -> JsonObject:
-        """Return what the service knows of a kept run; of all of them if there is no id."""
-        terms = Terms(Purpose.LISTING, loop_time() + LIST_SECONDS)
-        look = self._keeper.look(id_, terms)
-        return await with_deadline(LIST_SECONDS, look, "The kept run")
-
-    async def forget(self, id_: str) -> None:
-        """Delete a run that the service keeps."""
-        terms = Terms(Purpose.LISTING, loop_time() + LIST_SECONDS)
-        await with_deadline(
-            LIST_SECONDS, self._keeper.forget(id_, terms), "The kept run"
-        )
-
     @property
-    def _keeper(self) -> ServiceSource:
+    def keeper(self) -> ServiceSource:
+        """The service that keeps runs; raises `NotFoundError` if it doesn't."""
         if isinstance(self.source, ServiceSource) and self.source.keeps_runs:
             return self.source
         raise NotFoundError(

@@ -126,7 +126,7 @@ class HistoryView:
     @answers(in_thread=True, refused="Runs can't be deleted")
     def forget(self, kept: KeptId) -> None:
         """Delete a run that the service keeps."""
-        background.run(self.session.remote.forget(kept))
+        background.run(self.session.remote.keeper.forget(kept))
 
     def _labels(self, function: str) -> dict[str, str]:
         """Return the labels of a function's fields; empty if it is no longer listed."""

@@ -132,11 +132,10 @@ class History:
     @property
     def on_service(self) -> list[Run]:
         """The runs that the service keeps, oldest first, without those of this kernel; none if it can't say."""
-        remote = self._session.remote
         try:
             if self._session.kind in {"service", ""}:
                 self._session.catalog  # noqa: B018  # its reply says whether runs are kept
-            kept = background.run(remote.kept())["runs"] if remote.keeps_runs else []
+            kept = background.run(self._session.remote.keeper.look())["runs"]
         except FuncsError:
             return []
 
@@ -478,7 +477,7 @@ class RecordedClient(Client[CallT_co]):
             raise NotFoundError(
                 f"You have no kept run {quote(id_)}.", "See %funcs history."
             )
-        run = background.run(self.remote.kept(id_))
+        run = background.run(self.remote.keeper.look(id_))
         return self[str(run["FunctionName"])].kept(id_, run["Args"])
 
     def on_run(self, function: RemoteCall, job: Job) -> None:

@@ -31,7 +31,7 @@ from jupyter_funcs.connection.replies import (
 from jupyter_funcs.connection.retries import Proof, Purpose, pause_after
 from jupyter_funcs.connection.transport import Terms
 from jupyter_funcs.core import background
-from jupyter_funcs.core.background import Progress, in_thread, loop_time
+from jupyter_funcs.core.background import Progress, in_thread, loop_time, with_deadline
 from jupyter_funcs.core.errors import (
     ConfigError,
     FuncsError,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 _SOON = 10  # seconds, after which a run is kept
 _SILENT_SECONDS = 35.0
-_CANCEL_SECONDS = 5.0
+_PROMPT_SECONDS = 20.0
 _MISSES = 3  # looks for a run, after which there is none
 _DISK_IS_FULL = HTTPStatus.INSUFFICIENT_STORAGE
 _UNANSWERED = {Proof.BROKEN, Proof.UNANSWERED}
@@ -255,21 +255,23 @@ class ServiceSource:
             await asyncio.sleep(pause_after(tries))
             tries += 1
 
-    async def look(self, id_: str, terms: Terms) -> JsonObject:
+    async def look(self, id_: str = "") -> JsonObject:
         """Return what the service knows of a kept run; of all of them if there is no id."""
-        path = f"{RUNS_PATH}/{id_}".rstrip("/")
-        return read_object((await self._asked(f"GET {path}", terms, Progress())).data)
+        reply = await self._promptly(f"GET {RUNS_PATH}/{id_}".rstrip("/"))
+        return read_object(reply.data)
 
-    async def forget(self, id_: str, terms: Terms) -> None:
+    async def forget(self, id_: str) -> None:
         """Delete a kept run and its result."""
-        await self._asked(f"DELETE {RUNS_PATH}/{id_}", terms, Progress())
+        await self._promptly(f"DELETE {RUNS_PATH}/{id_}")
 
     async def _cancel(self, id_: str) -> None:
-        with suppress(FuncsError, TimeoutError):
-            async with asyncio.timeout(_CANCEL_SECONDS):
-                terms = Terms(Purpose.CHANGE, loop_time() + _CANCEL_SECONDS, force=True)
-                path = f"{RUNS_PATH}/{id_}/cancel"
-                await self._asked(f"POST {path}", terms, Progress(), {})
+        with suppress(FuncsError):
+            await self._promptly(f"POST {RUNS_PATH}/{id_}/cancel", {})
+
+    async def _promptly(self, place: str, body: JsonObject | None = None) -> Reply:
+        terms = Terms(Purpose.LISTING, loop_time() + _PROMPT_SECONDS, force=True)
+        work = self._asked(place, terms, Progress(), body)
+        return await with_deadline(_PROMPT_SECONDS, work, "The kept run")
 
     async def _asked(
         self,
