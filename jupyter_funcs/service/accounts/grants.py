@@ -29,7 +29,6 @@ from jupyter_funcs.service.accounts.account_records import (
     folded,
 )
 from jupyter_funcs.service.accounts.database import Database
-from jupyter_funcs.service.accounts.kept_records import KeptLimits, KeptRecords
 
 if TYPE_CHECKING:
     import sqlite3
@@ -49,21 +48,17 @@ class Grants:
     def __init__(
         self, path: Path | None = None, seed: Callable[[Grants], None] | None = None
     ) -> None:
-        self._database = Database(path)
-        self.audit = Audit(self._database)
-        self._database.upgrade(SCHEMA, lambda: seed(self) if seed else None)
-
-    def kept_records(self, folder: Path, limits: KeptLimits) -> KeptRecords:
-        """Return the records of the users' kept runs, with their results in a folder."""
-        return KeptRecords(self._database, folder, limits)
+        self.database = Database(path)
+        self.audit = Audit(self.database)
+        self.database.upgrade(SCHEMA, lambda: seed(self) if seed else None)
 
     def close(self) -> None:
         self.audit.close()
-        self._database.close()
+        self.database.close()
 
     def check(self) -> None:
         """Raise `SetupError` unless accounts can be changed."""
-        self._database.check()
+        self.database.check()
 
     # Looked up for each request.
 
@@ -81,7 +76,7 @@ class Grants:
         return self._enabled(of_key, number, passwords.secret_hash(secret), time.time())
 
     def _enabled(self, condition: str, *values: Any) -> User | None:
-        rows = self._database.read(
+        rows = self.database.read(
             f"SELECT id, name FROM users WHERE NOT is_disabled AND {condition}",  # noqa: S608 - ours
             *values,
         )
@@ -89,7 +84,7 @@ class Grants:
 
     def name_of(self, login: str) -> str | None:
         """Return the name of the user with a name or email, disabled or not."""
-        rows = self._database.read(
+        rows = self.database.read(
             "SELECT name FROM users WHERE folded = ? OR folded_email = ?",
             folded(login),
             folded(login),
@@ -100,7 +95,7 @@ class Grants:
         """Return the user of an email or name and a password; equally slow where the user is unknown."""
         query = """SELECT password, id, name FROM users
             WHERE (folded = ? OR folded_email = ?) AND NOT is_disabled"""
-        rows = self._database.read(query, folded(login), folded(login))
+        rows = self.database.read(query, folded(login), folded(login))
         stored, *user = rows[0] if rows else (None,)
         is_right, renewed = passwords.verified(password, stored)
         if renewed:
@@ -114,13 +109,13 @@ class Grants:
             WHERE u.id = ? AND (a.is_shared OR EXISTS
                 (SELECT 1 FROM grants WHERE user = u.id AND asset = a.id))
             ORDER BY a.id"""
-        return tuple(_asset(*row) for row in self._database.read(query, user.id))
+        return tuple(_asset(*row) for row in self.database.read(query, user.id))
 
     # Users.
 
     def users(self) -> list[Account]:
         """Return all users, by organisation and name."""
-        rows = self._database.read(
+        rows = self.database.read(
             """SELECT name, email, at, is_disabled, password IS NOT NULL, made FROM users_at
             ORDER BY organisation, folded"""
         )
@@ -142,7 +137,7 @@ class Grants:
 
     def spelling(self, name: str) -> str:
         """Return the name of a user as it was entered."""
-        with self._database.change() as sql:
+        with self.database.change() as sql:
             return _find_named(sql, "user", name)[1]
 
     def add_user(
@@ -153,7 +148,7 @@ class Grants:
         if email is not None:
             _check_email(email)
         now = time.time()
-        with self._database.change() as sql:
+        with self.database.change() as sql:
             for login in filter(None, (name, email)):
                 _refuse_duplicate(sql, login)
             # `valid_from` is now: tokens of a removed user with the same name stay invalid.
@@ -190,7 +185,7 @@ class Grants:
         *,
         is_disabled: bool | None = None,
     ) -> str:
-        with self._database.change() as sql:
+        with self.database.change() as sql:
             number, spelled = _find_named(sql, "user", name)
             # Never earlier, even if the clock was set back: a revoked token stays revoked.
             sql.execute(
@@ -206,7 +201,7 @@ class Grants:
     def organisations(self) -> list[str]:
         return [
             name
-            for (name,) in self._database.read(
+            for (name,) in self.database.read(
                 "SELECT name FROM organisations ORDER BY id"
             )
         ]
@@ -214,14 +209,14 @@ class Grants:
     def all_assets(self) -> list[Asset]:
         """Return all assets, by organisation and name."""
         query = "SELECT id, name, at, is_shared FROM assets_at ORDER BY organisation, folded"
-        return [_asset(*row) for row in self._database.read(query)]
+        return [_asset(*row) for row in self.database.read(query)]
 
     def add_asset(
         self, name: str, *, organisation: str, is_shared: bool = False
     ) -> Asset:
         """Add an asset, shared with its whole organisation if `is_shared`."""
         _check_name("an asset", name)
-        with self._database.change() as sql:
+        with self.database.change() as sql:
             taken = sql.execute(
                 "SELECT name, at FROM assets_at WHERE folded = ?", (folded(name),)
             ).fetchone()
@@ -239,7 +234,7 @@ class Grants:
 
     def share(self, name: str, *, is_shared: bool) -> Asset:
         """Share an asset with its whole organisation, or only with those to whom it is granted."""
-        with self._database.change() as sql:
+        with self.database.change() as sql:
             number, spelled = _find_named(sql, "asset", name)
             sql.execute(
                 "UPDATE assets SET is_shared = ? WHERE id = ?", (is_shared, number)
@@ -254,11 +249,11 @@ class Grants:
         query = """SELECT u.name, a.name, u.at
             FROM grants g JOIN users_at u ON u.id = g.user JOIN assets a ON a.id = g.asset
             ORDER BY u.folded, a.folded"""
-        return [Grant(*row) for row in self._database.read(query)]
+        return [Grant(*row) for row in self.database.read(query)]
 
     def grant(self, user: str, asset: str) -> Grant:
         """Let a user run the functions of an asset of their own organisation."""
-        with self._database.change() as sql:
+        with self.database.change() as sql:
             user_id, user_name = _find_named(sql, "user", user)
             asset_id, asset_name = _find_named(sql, "asset", asset)
             home, user_at = sql.execute(
@@ -279,7 +274,7 @@ class Grants:
 
     def withdraw(self, user: str, asset: str) -> tuple[str, Asset]:
         """Remove a grant; return the user's name as it was entered, and the asset."""
-        with self._database.change() as sql:
+        with self.database.change() as sql:
             user_id, user_name = _find_named(sql, "user", user)
             asset_id, asset_name = _find_named(sql, "asset", asset)
             if not sql.execute(
@@ -294,7 +289,7 @@ class Grants:
 
     def remove(self, kind: Literal["user", "asset"], name: str) -> str:
         """Remove a user with API keys, or an asset, with their grants; return the name as it was entered."""
-        with self._database.change() as sql:
+        with self.database.change() as sql:
             number, spelled = _find_named(sql, kind, name)
             sql.execute(f"DELETE FROM {kind}s WHERE id = ?", (number,))  # noqa: S608 - 'user' or 'asset'
             self.audit.change(f"{kind}s remove", spelled)
@@ -311,7 +306,7 @@ class Grants:
         """Return all API keys, including expired ones, without their secrets."""
         query = """SELECT k.id, u.name, k.label, k.made, k.ends
             FROM keys k JOIN users u ON u.id = k.user ORDER BY k.id"""
-        return [ApiKey(*row) for row in self._database.read(query)]
+        return [ApiKey(*row) for row in self.database.read(query)]
 
     def add_key(self, user: str, *, label: str = "", days: float | None = None) -> str:
         """Create an API key for a user, valid for some days or for ever; only its hash is stored."""
@@ -325,7 +320,7 @@ class Grants:
         secret = secrets.token_urlsafe(_SECRET_BYTES)
         made = time.time()
         ends = None if days is None else made + days * _DAY_SECONDS
-        with self._database.change() as sql:
+        with self.database.change() as sql:
             user_id, user_name = _find_named(sql, "user", user)
             (number,) = sql.execute(
                 """INSERT INTO keys (user, label, hash, made, ends) VALUES (?, ?, ?, ?, ?)
@@ -337,7 +332,7 @@ class Grants:
         return f"jf_{number}_{secret}"
 
     def remove_key(self, number: int) -> None:
-        with self._database.change() as sql:
+        with self.database.change() as sql:
             # As text, because SQLite refuses integers above 64 bits.
             delete = """DELETE FROM keys WHERE id = ?
                 RETURNING (SELECT name FROM users WHERE id = keys.user)"""
@@ -350,7 +345,7 @@ class Grants:
 
     def _renew_hash(self, user_id: int, stored: str, renewed: str) -> None:
         try:
-            with self._database.change() as sql:
+            with self.database.change() as sql:
                 # The WHERE keeps a password that was changed meanwhile.
                 sql.execute(
                     "UPDATE users SET password = ? WHERE id = ? AND password = ?",

@@ -91,9 +91,7 @@ class KeptRun(NamedTuple):
 
 
 class KeptRecords:
-    """The records of one service in one process; `is_shared` is whether others share the database and the folder."""
-
-    is_shared = False
+    """The records of one service in one process; others may share the database and the folder."""
 
     def __init__(self, database: Database, folder: Path, limits: KeptLimits) -> None:
         self.limits = limits
@@ -103,7 +101,7 @@ class KeptRecords:
         # Locked as long as this process runs: others see whether the runs that it owns still do.
         self._owner = secrets.token_hex(8)
         self._claim = create_locked(folder / f"{self._owner}.lock", 0o600)
-        # A link for each run without a row, to the name of its owner; and a file for each that another process wants.
+        # A link for each run without a row, to the name of its owner.
         self._begun = folder / "begun"
         self._begun.mkdir(mode=0o700, exist_ok=True)
         self._clean()
@@ -137,15 +135,15 @@ class KeptRecords:
         query = "SELECT count(*) FROM kept_runs WHERE user = ? AND state IN ('waiting', 'running')"
         return bool(self._database.read(query, user)[0][0] < _MOST_UNFINISHED)
 
-    def add(self, user: int, id_: str, *values: Any, state: str) -> int | None:
-        """Add a run with its function, arguments, form, types and address; return its number, `None` if it is there."""
+    def add(self, user: int, id_: str, *values: Any, state: str) -> int:
+        """Add a run with its function, arguments, form, types and address; return its number, 0 if it is there."""
         with self._database.change() as sql:
             now = time.time()
             begun = (now, 1) if state == RUNNING else (None, 0)
             rows = sql.execute(
                 _INSERT, (user, id_, *values, state, self._owner, now, *begun)
             )
-            return next((int(number) for (number,) in rows), None)
+            return next((int(number) for (number,) in rows), 0)
 
     def begin(self, number: int) -> None:
         """Note that a run begins, before it does: it isn't started twice."""
@@ -157,16 +155,15 @@ class KeptRecords:
         with self._database.change() as sql:
             sql.execute(f"UPDATE kept_runs SET {columns} WHERE number = ?", values)  # noqa: S608 - ours
 
-    def end(
-        self, number: int, state: str, about: Values, content: bytes | None
-    ) -> str | None:
+    def end(self, number: int, about: Values, content: bytes | None) -> str | None:
         """Note how a run ended, and write its result into a file; return why that isn't kept, if so."""
         note = None
         size = None if content is None else len(content)
+        values = {**about, "kept": self._days, "number": number}
         with self._database.change() as sql:
             if size is not None and (note := self._make_room(sql, number, size)):
                 size = None
-            values = {**about, "size": size, "note": note, "number": number}
+            values |= {"size": size, "note": note}
             if not sql.execute(_ANNOUNCE, values).rowcount:
                 return None  # it was forgotten meanwhile
 
@@ -175,13 +172,10 @@ class KeptRecords:
                 self._write(number, content)
             except OSError as error:
                 note = f"Its result isn't kept: {error.strerror}."
+                values |= {"size": None, "note": note}
 
         with self._database.change() as sql:
-            if note:
-                size = None
-            if not sql.execute(
-                _END, (state, time.time(), size, note, self._days, number)
-            ).rowcount:
+            if not sql.execute(_END, values).rowcount:
                 self._remove([number])
 
         return note
@@ -193,46 +187,35 @@ class KeptRecords:
 
     def claim(self, user: int, id_: str) -> bool:
         """Note that a run without a row is this process's; return False if it is another one's."""
-        if self.is_shared:
-            try:
-                self._place(user, id_).symlink_to(self._owner)
-            except FileExistsError:
-                return False
-            except OSError:  # the disk is full: it runs anyway
-                return True
+        try:
+            self._place(user, id_).symlink_to(self._owner)
+        except OSError as error:  # on a full disk, it runs anyway
+            return not isinstance(error, FileExistsError)
         return True
 
     def release(self, user: int, id_: str) -> None:
         """Note that a run has a row now, or that nothing is left of it."""
-        if self.is_shared:
-            self._place(user, id_).unlink(missing_ok=True)
+        for name in (id_, f"{id_}.wanted"):
+            self._place(user, name).unlink(missing_ok=True)
 
     def demand(self, user: int, id_: str) -> bool:
         """Ask the process that has a run without a row to write one; return whether there is such a process."""
         place = self._place(user, id_)
-        try:
-            owner = place.readlink()
-        except OSError:
-            return False
-        if not self._is_alive(owner):
-            place.unlink(missing_ok=True)
-            return False
-        with suppress(OSError):
-            place.with_name(f"{owner}.{place.name}").touch()
-        return True
+        is_alive = False
+        with suppress(OSError):  # there is none, or the disk is full
+            is_alive = self._is_alive(place.readlink())
+            if is_alive:
+                self._place(user, f"{id_}.wanted").touch()
+            else:
+                place.unlink()
+        return is_alive
 
-    def demanded(self) -> list[tuple[int, str]]:
-        """Return the runs of this process that others have asked for, each once."""
-        keys = []
-        for path in self._begun.glob(f"{self._owner}.*"):
-            _, user, id_ = path.name.split(".")
-            path.unlink(missing_ok=True)
-            keys.append((int(user), id_))
+    def is_demanded(self, user: int, id_: str) -> bool:
+        """Return whether another process has asked for a run of this one."""
+        return self._place(user, f"{id_}.wanted").exists()
 
-        return keys
-
-    def _place(self, user: int, id_: str) -> Path:
-        return self._begun / f"{user}.{id_}"
+    def _place(self, user: int, name: str) -> Path:
+        return self._begun / f"{user}.{name}"
 
     def ask_to_cancel(self, run: KeptRun) -> None:
         self._change("wants_cancel = 1", run.number)
@@ -266,7 +249,7 @@ class KeptRecords:
         safe = set(read_only)
         started = []
         with self._database.change() as sql:
-            for run in self._runs(_UNFINISHED, sql=sql):
+            for run in self._runs(_UNFINISHED):
                 if run.owner not in ended:
                     continue
                 state, note = self._after(run, safe)
@@ -275,9 +258,10 @@ class KeptRecords:
                     "owner": self._owner,
                     "note": note,
                     "number": run.number,
+                    "now": time.time(),
+                    "kept": self._days,
                 }
-                times = {"now": time.time(), "kept": self._days}
-                sql.execute(_TAKE_OVER if state == WAITING else _SETTLE, about | times)
+                sql.execute(_TAKE_OVER if state == WAITING else _SETTLE, about)
                 if state == WAITING:
                     started.append(run)
 
@@ -338,9 +322,8 @@ class KeptRecords:
         path = self.path(number)
         temporary = path.with_suffix(".part")
         temporary.unlink(missing_ok=True)  # of an earlier start
-        file = create_locked(temporary, 0o600)
         try:
-            with file:
+            with create_locked(temporary, 0o600) as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
@@ -373,10 +356,7 @@ class KeptRecords:
 
         self._remove(files - rows.keys())
         for place in self._begun.iterdir():
-            owner: Path | str = place.name.partition(".")[0]
-            if place.is_symlink():
-                owner = place.readlink()
-            if not self._is_alive(owner):
+            if not (place.is_symlink() and self._is_alive(place.readlink())):
                 place.unlink(missing_ok=True)
 
     def _is_alive(self, owner: Path | str) -> bool:
@@ -386,17 +366,9 @@ class KeptRecords:
         except OSError:
             return False
 
-    def _runs(
-        self, condition: str, *values: Any, sql: sqlite3.Connection | None = None
-    ) -> list[KeptRun]:
+    def _runs(self, condition: str, *values: Any) -> list[KeptRun]:
         query = f"SELECT {_COLUMNS} FROM kept_runs r JOIN users u ON u.id = r.user WHERE {condition}"  # noqa: S608 - ours
-        rows: Iterable[Any] = ()
-        if sql:
-            rows = sql.execute(query, values)
-        else:
-            rows = self._database.read(query, *values)
-
-        return [KeptRun(*row) for row in rows]
+        return [KeptRun(*row) for row in self._database.read(query, *values)]
 
 
 _UNFINISHED = "r.state IN ('waiting', 'running')"
@@ -410,8 +382,8 @@ _ANNOUNCE = """UPDATE kept_runs
     SET status = :status, media_type = :media_type, warning = :warning, rows = :rows,
         size = :size, note = :note, seconds = :seconds
     WHERE number = :number"""
-_END = """UPDATE kept_runs SET state = ?, ended = ?, size = ?, note = ?,
-    expires = (SELECT now FROM kept_clock) + ? WHERE number = ?"""
+_END = """UPDATE kept_runs SET state = :state, ended = :ended, size = :size, note = :note,
+    expires = (SELECT now FROM kept_clock) + :kept WHERE number = :number"""
 # The file that a row tells of may not have come.
 _SETTLE = """UPDATE kept_runs SET state = :state, owner = :owner, note = :note, ended = :now,
     size = CASE WHEN :state IN ('done', 'failed') THEN size END,

@@ -37,16 +37,15 @@ def folder(configured: Path | None, *, demo: bool) -> Path:
     default = platformdirs.user_data_path("jupyter_funcs") / "service"
     home = Path(variable).expanduser() if variable else configured or default
     path = home / "demo" if demo else home
+    reason = ""
     try:
         # With `parents`, only the last folder gets the mode.
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)
+        if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+            reason = "permission denied"
     except OSError as error:
-        reason = error.strerror
-    else:
-        reason = "permission denied"
-        if os.access(path, os.R_OK | os.W_OK | os.X_OK):
-            reason = ""
+        reason = error.strerror or "it failed"
 
     if reason:
         raise SetupError(

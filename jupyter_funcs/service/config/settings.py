@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 
 _VARIABLE = re.compile(r"\$\{(\w*)\}")
 _MEMORY = re.compile(r"(?i)[0-9]+(\.[0-9]+)? ?[KMGT]i?B")
-# In bytes. With less, hardly any query runs, and functions that use pandas can't be imported.
-_LEAST_OF_QUERIES = 2**24
-_LEAST_OF_WORKERS = 2**27
 _LIMITS = Limits()
 _KEPT = KeptLimits()
 
@@ -132,12 +129,6 @@ class Server(Section):
     keep_size_a_user: Memory = ByteSize(_KEPT.size_a_user)
     log: Literal["text", "json"] = "text"
 
-    @model_validator(mode="after")
-    def _both_of_tls(self) -> Self:
-        if bool(self.tls_certificate) != bool(self.tls_key):
-            raise ValueError("needs both tls_certificate and tls_key, or neither.")
-        return self
-
     def share(self, limit: int) -> int:
         """Return what each process may have of a limit."""
         return math.ceil(limit / self.processes)
@@ -151,7 +142,8 @@ class Functions(Section):
     entry_points: bool = False
     readable: FilePaths = ()
     variables: Names = ()
-    memory_limit: Memory = Field(default=ByteSize(4 * 10**9), ge=_LEAST_OF_WORKERS)
+    # With less, functions that use pandas can't be imported.
+    memory_limit: Memory = Field(default=ByteSize(4 * 10**9), ge=2**27)
     asset: Name = "Panel data"
 
 
@@ -350,7 +342,9 @@ class Settings(Section):
     engine: Annotated[
         str, BeforeValidator(_with_variables), AfterValidator(_engine)
     ] = Field(default=IN_MEMORY, repr=False)
-    memory_limit: Memory | None = Field(default=None, ge=_LEAST_OF_QUERIES)
+    memory_limit: Memory | None = Field(
+        default=None, ge=2**24
+    )  # with less, hardly any query runs
     server: Server = Server()
     functions: Functions = Functions()
     audit: Retention = Retention()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import ibis
 
 from jupyter_funcs.core.errors import SetupError
-from jupyter_funcs.core.text import quoted, quoted_list, suggestion
+from jupyter_funcs.core.text import quoted, quoted_list, some, suggestion
 from jupyter_funcs.service.config.settings import (
     BRAND,
     Data,
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
 _QUARTER_NAME = re.compile(r"FQ([1-4]) ([0-9]{4})")
 _CALENDAR = ("data", "calendar")
-_MAX_NAMED = 3
 _TYPES = {
     "date": "date",
     "spend_cents": "int64",
@@ -250,16 +249,13 @@ def _check_owners(settings: Settings, brands: Sequence[BrandDays]) -> None:
         owners.setdefault(brand.brand, set()).add(brand.symbol)
     shared = [brand for brand, symbols in owners.items() if len(symbols) > 1]
     if shared:
-        named = "; ".join(
+        named = [
             f"{quoted(brand)} has {quoted_list(sorted(owners[brand]))}"
-            for brand in shared[:_MAX_NAMED]
-        )
-        more = ""
-        if len(shared) > _MAX_NAMED:
-            more = f"; and {len(shared) - _MAX_NAMED} more"
+            for brand in shared
+        ]
         settings.fail(
             ("data", "dimensions", BRAND),
-            f"a brand can only belong to one company, but {named}{more}.\n"
+            f"a brand can only belong to one company, but {some(named)}.\n"
             "Rename these brands, or use one symbol in all their rows.",
         )
 
@@ -455,12 +451,10 @@ class _Loader:
                 without.append(symbol)
 
         if without:
-            more = ""
-            if len(without) > _MAX_NAMED:
-                more = f" and {len(without) - _MAX_NAMED} more"
+            named = some([*map(quoted, without)])
             self.settings.fail(
                 _CALENDAR,
-                f"no quarter covers the data of {quoted_list(without[:_MAX_NAMED])}{more}. Add rows for them.",
+                f"no quarter covers the data of {named}. Add rows for them.",
             )
 
         return calendars

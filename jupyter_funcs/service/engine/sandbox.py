@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
+from duckdb import DuckDBPyConnection
 
 from jupyter_funcs.core.errors import SetupError
 from jupyter_funcs.service.engine import tables
@@ -50,7 +51,7 @@ def open_database(  # noqa: PLR0913 - what a database depends on
     database: Path | None,
     memory: int | None,
     processes: int,
-) -> duckdb.DuckDBPyConnection:
+) -> DuckDBPyConnection:
     """Open a database in memory, load the data and lock it."""
     con = duckdb.connect(config=_SETTINGS | {"temp_directory": str(spill)})
     try:
@@ -77,7 +78,7 @@ def open_database(  # noqa: PLR0913 - what a database depends on
     return con
 
 
-def attach(con: duckdb.DuckDBPyConnection, database: Path) -> None:
+def attach(con: DuckDBPyConnection, database: Path) -> None:
     """Attach a DuckDB file read-only as the catalog `OWN`; raises `SetupError` if it can't be opened."""
     try:
         con.execute(f"ATTACH {_literal(str(database.resolve()))} AS {OWN} (READ_ONLY)")
@@ -95,7 +96,7 @@ def attach(con: duckdb.DuckDBPyConnection, database: Path) -> None:
         ) from error
 
 
-def attached(con: duckdb.DuckDBPyConnection) -> list[tuple[str, ...]]:
+def attached(con: DuckDBPyConnection) -> list[tuple[str, ...]]:
     """Return the names of the tables and views of `OWN`, in lower case."""
     rows = con.execute(
         "SELECT lower(schema_name), lower(table_name) FROM duckdb_tables() WHERE database_name = $1 UNION ALL"
@@ -107,12 +108,12 @@ def attached(con: duckdb.DuckDBPyConnection) -> list[tuple[str, ...]]:
     ]
 
 
-def files(con: duckdb.DuckDBPyConnection) -> list[Path]:
+def files(con: DuckDBPyConnection) -> list[Path]:
     [(paths,)] = con.execute("SELECT current_setting('allowed_paths')").fetchall()
     return list(map(Path, paths))
 
 
-def memory_limit(con: duckdb.DuckDBPyConnection) -> int:
+def memory_limit(con: DuckDBPyConnection) -> int:
     """Return the memory that all queries share, in bytes."""
     [(limit,)] = con.execute(
         "SELECT parse_formatted_bytes(current_setting('memory_limit'))"
@@ -120,7 +121,7 @@ def memory_limit(con: duckdb.DuckDBPyConnection) -> int:
     return int(limit)
 
 
-def matching(con: duckdb.DuckDBPyConnection, pattern: str) -> list[str]:
+def matching(con: DuckDBPyConnection, pattern: str) -> list[str]:
     """Return the files that match a path with wildcards, sorted, exactly as a query finds them."""
     return [
         file
@@ -130,7 +131,7 @@ def matching(con: duckdb.DuckDBPyConnection, pattern: str) -> list[str]:
     ]
 
 
-def _view(con: duckdb.DuckDBPyConnection, cards: Cards) -> list[str]:
+def _view(con: DuckDBPyConnection, cards: Cards) -> list[str]:
     """Create the view of card spend, and return the files that it reads."""
     files = []
     for pattern in cards.files:

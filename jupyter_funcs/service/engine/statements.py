@@ -367,7 +367,8 @@ def _check(tree: _Node, tables: Collection[tuple[str, ...]], dialect: Any) -> No
                 alias = dialect.normalize_identifier(
                     part.args["alias"].this.copy()
                 ).name
-                if with_.recursive and _is_recursion(part.this):
+                is_union = isinstance(part.this, sge.Union)
+                if with_.recursive and is_union and not part.this.args.get("by_name"):
                     itself[id(part.this.expression)] = alias
                 # Not ClickHouse's WITH (SELECT 1) AS x, whose name is that of a value.
                 if not part.args.get("scalar"):
@@ -379,10 +380,6 @@ def _check(tree: _Node, tables: Collection[tuple[str, ...]], dialect: Any) -> No
 
 def _is_with(node: _Node) -> bool:
     return isinstance(node, sge.With)
-
-
-def _is_recursion(query: _Node) -> bool:
-    return isinstance(query, sge.Union) and not query.args.get("by_name")
 
 
 def _check_table(

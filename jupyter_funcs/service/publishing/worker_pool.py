@@ -18,13 +18,13 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -139,11 +139,11 @@ class _Deadline:
     """What an import has in place of the call of a run."""
 
     seconds: float
-    began: float = field(default_factory=time.monotonic)
+    began: float = field(default_factory=monotonic)
 
     @property
     def cancelled(self) -> bool:
-        return time.monotonic() > self.began + self.seconds
+        return monotonic() > self.began + self.seconds
 
 
 @dataclass(eq=False)
@@ -181,13 +181,12 @@ class Worker:
                     reply := await self.read(_FIRST_REPLIES)
                 ).kind == "importing" and not deadline.cancelled:
                     source = reply.text
-                    deadline.began = time.monotonic()
+                    deadline.began = monotonic()
         except EOFError:
-            why = "ended. Its output is in the log."
-            if deadline.cancelled:
-                why = f"didn't begin within {deadline.seconds:g} seconds. Increase run_seconds."
             reply = LoadReply(
-                "ended", f"The process that loads published functions {why}"
+                "ended",
+                "The process that loads published functions ended, or did not begin within "
+                f"{deadline.seconds:g} s (run_seconds). Its output is in the log.",
             )
 
         if source and deadline.cancelled:
@@ -286,19 +285,19 @@ class Worker:
 
     async def _watch(self, call: Call | _Deadline) -> None:
         cancelled_at = 0.0
-        checked_at = time.monotonic()
+        checked_at = monotonic()
         while not self.excess and (
-            not cancelled_at or time.monotonic() - cancelled_at <= GRACE_SECONDS
+            not cancelled_at or monotonic() - cancelled_at <= GRACE_SECONDS
         ):
             await asyncio.sleep(_POLL_SECONDS)
-            now = time.monotonic()
+            now = monotonic()
             if call.cancelled and not cancelled_at:
                 cancelled_at = now
                 with suppress(OSError):
                     self.orders.write_eof()
             if now - checked_at > _CHECK_SECONDS:
                 self.excess = await asyncio.to_thread(self._excess)
-                checked_at = time.monotonic()
+                checked_at = monotonic()
 
         await self.kill(self.pid)
 
@@ -348,11 +347,8 @@ class Worker:
         for connection in self.sockets:
             connection.close()
         self._logging.cancel()
-        await asyncio.to_thread(self._clean_up)
-
-    def _clean_up(self) -> None:
-        wait_for_end(self.pid)
-        clean_up(self.folder, self.pid)
+        await asyncio.to_thread(wait_for_end, self.pid)
+        await asyncio.to_thread(clean_up, self.folder, self.pid)
 
 
 class Template(Worker):
@@ -471,7 +467,7 @@ def _children(_moment: float) -> dict[int, list[psutil.Process]]:
 
 
 def descendants(pid: int) -> list[psutil.Process]:
-    children = _children(time.monotonic() // _CHECK_SECONDS)
+    children = _children(monotonic() // _CHECK_SECONDS)
     processes = [*children.get(pid, ())]
     for process in processes:
         processes += children.get(process.pid, ())

@@ -22,9 +22,9 @@ from jupyter_funcs.core.text import plural, quoted, quoted_list, suggestion
 from jupyter_funcs.service.accounts import state_folder
 from jupyter_funcs.service.accounts.account_records import Asset, folded
 from jupyter_funcs.service.accounts.auth import Auth
-from jupyter_funcs.service.accounts.kept_records import KeptLimits
+from jupyter_funcs.service.accounts.kept_records import KeptLimits, KeptRecords
 from jupyter_funcs.service.builtin import card_functions, companies, demo
-from jupyter_funcs.service.config.settings import Functions, Settings, load
+from jupyter_funcs.service.config.settings import Settings, load
 from jupyter_funcs.service.engine.remote_engine import (
     IN_MEMORY,
     RemoteEngine,
@@ -144,18 +144,26 @@ def build(settings: Settings, config: Path | None) -> Hosted:
         )
         kept = None
         if server.keep_days:
-            keep = KeptLimits(
-                server.keep_days, server.keep_size, server.keep_size_a_user
+            kept = KeptRecords(
+                grants.database,
+                folder / "runs",
+                KeptLimits(server.keep_days, server.keep_size, server.keep_size_a_user),
             )
-            kept = grants.kept_records(folder / "runs", keep)
-            kept.is_shared = server.processes > 1
             opened.callback(kept.close)
         app = create_app(
             registry, auth, grants, engine, limits=limits, hosts=hosts, kept=kept
         )
         about = _about(settings, len(built_in), len(functions))
-        parts = app.state.runs, app.state.kept
-        return Hosted(app, about, folder, grants, settings, *parts, opened.pop_all())
+        return Hosted(
+            app,
+            about,
+            folder,
+            grants,
+            settings,
+            app.state.runs,
+            app.state.kept,
+            opened.pop_all(),
+        )
 
 
 @dataclass(eq=False)
@@ -297,11 +305,7 @@ def _limits(settings: Settings, engine: DuckDBEngine) -> Limits:
         limits = limits._replace(engine_threads=server.engine_threads)
     whole = limits._asdict()
     return limits._replace(
-        **{
-            name: server.share(whole[name])
-            for name in _SHARED
-            if whole[name] is not None
-        }
+        **{name: server.share(whole[name]) for name in _SHARED if whole[name]}
     )
 
 
@@ -418,23 +422,18 @@ def _workers(
         import_seconds=settings.server.run_seconds,
         memory=own.memory_limit,
     )
-    _warn_of_missing_things(own)
-    idle = settings.server.idle_workers
-    if idle is None:
-        idle = _most_workers()
-    return Workers(
-        setup, own.variables, idle=idle, idle_seconds=settings.server.idle_seconds
-    )
-
-
-def _warn_of_missing_things(own: Functions) -> None:
-    """Warn of what functions were to read, and isn't there."""
     for path in own.readable:
         if not path.exists():
             log.warning("functions.readable names %s, which doesn't exist.", path)
     for name in own.variables:
         if name not in os.environ:
             log.warning("functions.variables names %s, which isn't set.", name)
+    idle = settings.server.idle_workers
+    if idle is None:
+        idle = _most_workers()
+    return Workers(
+        setup, own.variables, idle=idle, idle_seconds=settings.server.idle_seconds
+    )
 
 
 def _warn_of_shared_folder(folder: Path, config: Path, others: Sequence[str]) -> None:

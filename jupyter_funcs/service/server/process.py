@@ -475,17 +475,12 @@ class HttpConnection(H11Protocol):
             state is h11.SEND_BODY and answered
         )
         if owes and not self._deadline:
-            self._deadline = self.loop.call_later(self.head_seconds, self._end)
+            self._deadline = self.loop.call_later(
+                self.head_seconds, self.transport.close
+            )
         elif self._deadline and not owes:
             self._deadline.cancel()
             self._deadline = None
-
-    def _end(self) -> None:
-        log.debug(
-            "A request was incomplete after %s s; its connection was closed.",
-            self.head_seconds,
-        )
-        self.transport.close()
 
     def _end_if_stalled(self, unread: int) -> None:
         left = self.transport.get_write_buffer_size()

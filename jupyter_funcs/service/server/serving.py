@@ -134,7 +134,13 @@ def _serve(options: argparse.Namespace) -> None:
         )
         if sibling is None or sibling.number == 0:  # not of each other
             state_folder.warn_of_others(live.service.folder, opened)
-            _warn_of_missing_names(server)
+            if not server.allowed_hosts and (
+                server.behind_proxy or server.host in _EVERY_ADDRESS
+            ):
+                log.warning(
+                    "Requests from other machines will be refused: the service has no host name. "
+                    "Set it with --allowed-host NAME, or allowed_hosts in the configuration."
+                )
         if options.reload:
             live.watch()
         address = _address(server, sockets[0].getsockname()[1])
@@ -181,17 +187,6 @@ def _refuse_plain_http(server: Server) -> None:
         )
 
 
-def _warn_of_missing_names(server: Server) -> None:
-    """Warn that callers from other machines will be refused."""
-    if not server.allowed_hosts and (
-        server.behind_proxy or server.host in _EVERY_ADDRESS
-    ):
-        log.warning(
-            "Requests from other machines will be refused: the service has no host name. "
-            "Set it with --allowed-host NAME, or allowed_hosts in the configuration."
-        )
-
-
 def _address(server: Server, port: int) -> str:
     """Return the URL of the service for a person on this machine."""
     scheme = "http"
@@ -212,15 +207,16 @@ def _announce(service: Hosted, address: str, config: Path | None) -> None:
     if config:
         user = "NAME"
     token = f"jupyter funcs token{config_option(config)} --user {user} --hours 8"
-    lines = [
-        f"Serving {service.about} at {address}",
-        f"Accounts and keys are in {service.folder}. Press Ctrl-C to stop.",
-        f"Get a token for 8 hours:  {token}",
-        "To use the service from a notebook or a shell:",
-        f"  export FUNCS_BASE_URL={address}",
-        f'  export FUNCS_TOKEN="$({token})"',
-    ]
-    text = "\n".join(lines)
+    text = "\n".join(
+        [
+            f"Serving {service.about} at {address}",
+            f"Accounts and keys are in {service.folder}. Press Ctrl-C to stop.",
+            f"Get a token for 8 hours:  {token}",
+            "To use the service from a notebook or a shell:",
+            f"  export FUNCS_BASE_URL={address}",
+            f'  export FUNCS_TOKEN="$({token})"',
+        ]
+    )
     if service.settings.server.log == "json":
         log.info("%s", text)
     else:

@@ -298,10 +298,13 @@ class _Service:
             body = functools.partial(
                 function.body, call, user.id, wanted.form, typed=wanted.typed
             )
-            awaited = functools.partial(
-                _awaited, scope, function.name, body, wanted, begin
+            work = Work(
+                call,
+                lambda: background.start(
+                    _awaited(scope, function.name, body, wanted, begin)
+                ),
+                waits=True,
             )
-            work = Work(call, lambda: background.start(awaited()), waits=True)
         else:
             work = Work(call, functools.partial(self._reply, scope, call, run, begin))
 

@@ -16,9 +16,11 @@ import math
 import re
 import threading
 import time
+from asyncio import to_thread
 from collections import OrderedDict, defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
@@ -58,7 +60,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Scope
 
-    from jupyter_funcs.core.json_decoding import JsonObject, Values
+    from jupyter_funcs.core.json_decoding import JsonObject
     from jupyter_funcs.service.accounts.grants import Grants
     from jupyter_funcs.service.publishing.registry import Registry
     from jupyter_funcs.service.web.hosts import Hosts
@@ -112,16 +114,12 @@ class Preference(NamedTuple):
     @classmethod
     def read(cls, headers: Mapping[str, str]) -> Preference | None:
         """Read it from ``Prefer: respond-async, wait=10`` and ``Idempotency-Key``, if both are there and valid."""
-        wishes = [
-            wish.strip() for wish in headers.get("prefer", "").casefold().split(",")
-        ]
+        wishes = headers.get("prefer", "").casefold().replace(" ", "").split(",")
         key = headers.get("idempotency-key", "").strip('"')
         if "respond-async" not in wishes or not _KEY.fullmatch(key):
             return None
-        waits = [
-            wish.removeprefix("wait=") for wish in wishes if wish.startswith("wait=")
-        ]
-        return cls(key, _seconds(waits[0] if waits else "0"))
+        wait = next((wish[5:] for wish in wishes if wish.startswith("wait=")), "0")
+        return cls(key, _seconds(wait))
 
 
 def _seconds(text: str) -> float:
@@ -138,20 +136,15 @@ class _Live:
     id: str
     wanted: WantedRun
     address: str | None
-    number: int | None = None
+    number: int = 0
     began: float | None = None
-    has_ended: bool = False
     is_unkept: bool = False
+    about: JsonObject = field(default_factory=dict)  # once it has ended
+    reply: Response | None = None
     facts: JsonObject = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
-    task: asyncio.Task[Response] | None = None
-
-    @property
-    def seconds(self) -> float:
-        if self.began is None:
-            return 0.0
-        return time.monotonic() - self.began
+    task: asyncio.Task[Response] = field(init=False)
 
 
 class KeptRuns:
@@ -159,9 +152,7 @@ class KeptRuns:
         self._records = records
         self._service = service
         self._live: dict[tuple[int, str], _Live] = {}
-        self._held: OrderedDict[tuple[int, str], tuple[_Live, KeptRun, Response]] = (
-            OrderedDict()
-        )
+        self._held: OrderedDict[tuple[int, str], _Live] = OrderedDict()
         self._turns: dict[int, asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(_RUNS_AT_ONCE)
         )
@@ -202,9 +193,9 @@ class KeptRuns:
         running = []
         for live in [*self._live.values()]:
             with live.lock:
-                if live.task and live.number is not None and live.began is None:
+                if live.number and live.began is None:
                     live.task.cancel()  # it waits for the next process
-                elif live.task:
+                else:
                     running.append(live.task)
 
         return running
@@ -215,31 +206,34 @@ class KeptRuns:
         """Run a function; return the reply if it is there in time, else keep the run and tell where it is."""
         self.start()
         key = (user.id, preference.key)
-        live = self._live.get(key)
-        if live:
-            _check_same(key[1], live.wanted, wanted)
-        elif run := await self._found(*key):
-            _check_same(run.id, run, wanted)
+        facts = request.scope["facts"]
+        if await self._found(*key, wanted):
             return await self._after(request, user, preference)
-        live = self._live.get(key)  # another request may have started it meanwhile
+        live = self._live.get(key) or self._held.get(key)  # one that can't be kept
         if live is None:
             if not self._records.claim(*key):
-                text = "Another process of the service has this run, and does not answer. Try again."
-                raise RequestError(503, text, {"Retry-After": "5"})
+                raise RequestError(
+                    503,
+                    "Another process of the service has this run, and does not answer. Try again.",
+                    {"Retry-After": "5"},
+                )
             live = self._started(
-                _Live(user, preference.key, wanted, self._address(request))
+                _Live(
+                    user,
+                    preference.key,
+                    wanted,
+                    self._service.hosts.caller(request.headers, request.client),
+                )
             )
-            live.facts["request_id"] = request.scope["facts"]["request_id"]
+            live.facts["request_id"] = facts["request_id"]
 
-        assert live.task
         left = asyncio.ensure_future(gone(request))
         try:
             await self._wait(live, (live.task, left), preference.wait)
         finally:
             left.cancel()
 
-        facts = request.scope["facts"]
-        if live.number is not None:
+        if live.number:
             facts.pop("action", None)  # it is recorded when it ends
         if live.task.done():
             facts.update(live.facts)
@@ -260,7 +254,7 @@ class KeptRuns:
         """Wait for a run, then keep it."""
         run = ends[0]
         await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if not run.done() and not await asyncio.to_thread(self._keep, live):
+        if not run.done() and not await to_thread(self._keep, live):
             # It has just ended; or it can't be kept, and runs as others do, until its caller leaves.
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if not run.done():
@@ -290,22 +284,28 @@ class KeptRuns:
                 "key is missing or not valid. Send 8 to 64 letters, digits, '-' and '_'.",
             )
 
-        live = _Live(user, key, wanted, self._address(request))
+        live = _Live(
+            user,
+            key,
+            wanted,
+            self._service.hosts.caller(request.headers, request.client),
+        )
         note(request.scope, function=wanted.function)
-        if run := await self._found(user.id, key):
-            _check_same(key, run, wanted)
-        else:
-            if not await asyncio.to_thread(self._records.has_room, user.id):
-                text = "You have too many kept runs that have not ended. Wait, or cancel some."
-                raise RequestError(429, text, {"Retry-After": "10"})
+        if not await self._found(user.id, key, wanted):
+            if not await to_thread(self._records.has_room, user.id):
+                raise RequestError(
+                    429,
+                    "You have too many kept runs that have not ended. Wait, or cancel some.",
+                    {"Retry-After": "10"},
+                )
             try:
-                await asyncio.to_thread(self._add, live, WAITING)
+                await to_thread(self._add, live, WAITING)
             except SetupError as error:
                 log.warning("A run can't be kept: %s", error)
                 return failure(
                     507, "The service can't keep runs now: its disk can't be written."
                 )
-            if live.number is not None:
+            if live.number:
                 self._started(live)
 
         return await self._accepted(user.id, key)
@@ -319,16 +319,15 @@ class KeptRuns:
         since = 0.0
         if "since" in query:
             try:
-                since = (
-                    datetime.fromisoformat(query["since"]).astimezone(UTC).timestamp()
-                )
+                since = datetime.fromisoformat(query["since"]).timestamp()
             except (ValueError, OverflowError):
-                text = "since is not a time. Send one such as 2025-03-04T12:00:00Z."
-                raise RequestError(400, text) from None
+                raise RequestError(
+                    400, "since is not a time. Send one such as 2025-03-04T12:00:00Z."
+                ) from None
 
         runs = []
         if "key" not in query:
-            runs = await asyncio.to_thread(self._records.of_user, user.id, state, since)
+            runs = await to_thread(self._records.of_user, user.id, state, since)
         # Also one that has no row yet.
         elif run := await self._found(user.id, query["key"]):
             runs = [run] if state in (None, run.state) and run.made >= since else []
@@ -336,8 +335,8 @@ class KeptRuns:
         return JSONResponse({"runs": [self._description(run) for run in runs]})
 
     async def _look(self, request: Request) -> Response:
-        wait = request.query_params.get("wait", "0")
-        return JSONResponse(self._description(await self._named(request, wait=wait)))
+        run = await self._named(request, wait=request.query_params.get("wait", "0"))
+        return JSONResponse(self._description(run))
 
     async def _fetch(self, request: Request) -> Response:
         return await self._result(request, await self._named(request, "/result"))
@@ -348,7 +347,7 @@ class KeptRuns:
             if live := self._live.get((run.user, run.id)):
                 live.cancelled.set()
             else:
-                await asyncio.to_thread(self._records.ask_to_cancel, run)
+                await to_thread(self._records.ask_to_cancel, run)
             run = await self._awaited(run.user, run.id, 4 * _LOOK_SECONDS) or run
 
         return JSONResponse(self._description(run))
@@ -358,8 +357,7 @@ class KeptRuns:
         if live := self._live.get((run.user, run.id)):
             live.cancelled.set()
         self._held.pop((run.user, run.id), None)
-        self._records.release(run.user, run.id)
-        await asyncio.to_thread(self._records.forget, run)
+        await to_thread(self._records.forget, run)
         return Response(status_code=204)
 
     # What they have in common
@@ -379,50 +377,59 @@ class KeptRuns:
             raise RequestError(404, f"You have no kept run {quoted(id_)}.")
         return run
 
-    def _address(self, request: Request) -> str | None:
-        return self._service.hosts.caller(request.headers, request.client)
-
     async def _accepted(self, user: int, id_: str) -> Response:
         run = await self._existing(user, id_)
         position = None
         if run.state == WAITING:
-            position = await asyncio.to_thread(self._records.position, run)
-        document = {"id": run.id, "state": run.state, "position": position}
-        return JSONResponse(document, 202, {"Location": f"{_PATH}/{run.id}"})
+            position = await to_thread(self._records.position, run)
+        return JSONResponse(
+            {"id": run.id, "state": run.state, "position": position},
+            202,
+            {"Location": f"{_PATH}/{run.id}"},
+        )
 
-    async def _found(self, user: int, id_: str) -> KeptRun | None:
+    async def _found(
+        self, user: int, id_: str, wanted: WantedRun | None = None
+    ) -> KeptRun | None:
         """Return a run that somebody asks for, which keeps it, here or in the process that has it."""
         if not _KEY.fullmatch(id_):
             return None
-        live = self._live.get((user, id_))
-        if live and live.number is None:
-            await asyncio.to_thread(self._keep, live)
-        spare = self._held.get((user, id_))
-        if spare:
-            return spare[1]
         for _ in range(_MOST_LOOKS):
-            run, is_demanded = await asyncio.to_thread(self._demanded, user, id_)
+            run, is_demanded = await to_thread(self._sought, (user, id_))
             if not is_demanded:
                 break
             await asyncio.sleep(_LOOK_SECONDS)
 
+        if (
+            run
+            and wanted
+            and (run.function, run.args) != (wanted.function, wanted.args.decode())
+        ):
+            raise RequestError(
+                422,
+                f"{quoted(id_)} is the key of another run, of {run.function}. Send a new key.",
+            )
         return run
 
-    def _demanded(self, user: int, id_: str) -> tuple[KeptRun | None, bool]:
-        """Return a run if it has a row, and whether another process was asked to write one."""
-        run = self._records.find(user, id_)
-        return run, run is None and self._records.demand(user, id_)
+    def _sought(self, key: tuple[int, str]) -> tuple[KeptRun | None, bool]:
+        """Return a run if it has a row, or gets one here, and whether another process was asked to write one."""
+        if live := self._live.get(key) or self._held.get(key):
+            self._keep(live)
+        run = self._records.find(*key)
+        if run and live and live.about:
+            run = run._replace(**live.about)
+        return run, run is None and self._records.demand(*key)
 
     async def _awaited(self, user: int, id_: str, seconds: float) -> KeptRun | None:
         """Return a run when it has ended, or as it is after some seconds."""
-        until = time.monotonic() + seconds
+        until = monotonic() + seconds
         while True:
             run = await self._found(user, id_)
-            left = min(_LOOK_SECONDS, until - time.monotonic())
+            left = min(_LOOK_SECONDS, until - monotonic())
             if run is None or run.has_ended or left <= 0 or self._is_stopping:
                 return run
             live = self._live.get((user, id_))
-            if live and live.task:
+            if live:
                 await asyncio.wait({live.task}, timeout=left)
             else:  # it runs in another process
                 await asyncio.sleep(left)
@@ -430,24 +437,24 @@ class KeptRuns:
     async def _result(self, request: Request, run: KeptRun) -> Response:
         """Return what `runFunction` would have answered; the header tells it from an answer about the request."""
         mark = {"Funcs-Run": run.id}
-        if spare := self._held.get((run.user, run.id)):
-            spare[2].headers.update(mark)
-            return spare[2]
+        live = self._held.get((run.user, run.id))
+        if live and live.reply:
+            live.reply.headers.update(mark)
+            return live.reply
 
         if not run.has_ended:
             return failure(409, f"The run is still {run.state}.", mark)
         if run.size is None or run.status is None:
-            text = run.note or f"The run was {run.state}: it has no result."
-            return failure(410, text, mark)
+            return failure(
+                410, run.note or f"The run was {run.state}: it has no result.", mark
+            )
 
         headers = mark | ({"Funcs-Warning": run.warning} if run.warning else {})
         path = self._records.path(run.number)
         fetched = BackgroundTask(self._records.note_fetched, run)
         is_json = reply_form(request.headers.get("accept", "")) == "json"
         if run.media_type == ARROW and is_json:
-            reply = await asyncio.to_thread(
-                lambda: encoded(read_stream(path.read_bytes()))
-            )
+            reply = await to_thread(lambda: encoded(read_stream(path.read_bytes())))
             return Response(reply.content, run.status, headers, JSON, fetched)
 
         return FileResponse(path, run.status, headers, run.media_type, fetched)
@@ -486,27 +493,30 @@ class KeptRuns:
             wanted.typed,
             live.address,
         )
-        live.number = self._records.add(live.user.id, live.id, *what, state=state)
+        live.number = self._records.add(live.user.id, live.id, *what, state=state) or 0
         self._records.release(live.user.id, live.id)
 
     def _keep(self, live: _Live) -> bool:
-        """Add the row of a run that has begun without one; return whether it is kept now."""
+        """Write the row of a run that has none, and its result if it is held; return whether it is kept now."""
+        is_held = (live.user.id, live.id) in self._held
         with live.lock:
-            if live.number is None and not live.has_ended:
+            if not live.number and (is_held or not live.about):
                 state = WAITING if live.began is None else RUNNING
                 try:
                     self._add(live, state)
+                    if is_held:
+                        self._note_end(live)
                 except SetupError as error:
                     log.warning("A run can't be kept: %s", error)
                     live.is_unkept = True
-            return live.number is not None
+            return bool(live.number)
 
     def _has_begun(self, live: _Live) -> None:
         with live.lock:
-            if self._is_stopping and live.number is not None:
+            if self._is_stopping and live.number:
                 raise CallCancelledError
-            live.began = time.monotonic()
-            if live.number is not None:
+            live.began = monotonic()
+            if live.number:
                 self._records.begin(live.number)
 
     async def _run(self, live: _Live) -> Response:
@@ -514,21 +524,20 @@ class KeptRuns:
         try:
             reply = await self._performed(live)
         except ClientDisconnect:
-            await asyncio.to_thread(self._end, live, CANCELLED, None)
+            await to_thread(self._end, live, CANCELLED, None)
             raise
         except RequestError as error:
-            is_stopping = error.status_code == 503
+            answer = None  # it may be started again
+            if live.began is not None or live.number:
+                answer = failure(error.status_code, str(error.detail), error.headers)
             # Else the next process takes it over.
-            if not is_stopping or live.number is None:
-                refusal = failure(error.status_code, str(error.detail), error.headers)
-                is_over = live.began is not None or live.number is not None
-                answer = refusal if is_over else None  # else it may be started again
-                await asyncio.to_thread(self._end, live, FAILED, answer)
+            if error.status_code != 503 or not live.number:
+                await to_thread(self._end, live, FAILED, answer)
             raise
         else:
             is_done = reply.status_code == 200 and not live.facts.get("failed")
             state = DONE if is_done else FAILED
-            await asyncio.to_thread(self._end, live, state, reply)
+            await to_thread(self._end, live, state, reply)
             return reply
         finally:
             key = (live.user.id, live.id)
@@ -543,9 +552,7 @@ class KeptRuns:
             if live.cancelled.is_set():
                 raise ClientDisconnect
             try:
-                turn: contextlib.AbstractAsyncContextManager[None] = (
-                    contextlib.nullcontext()
-                )
+                turn: Any = contextlib.nullcontext()
                 if live.number:
                     turn = self._turns[live.user.id]
                 async with turn:
@@ -555,108 +562,82 @@ class KeptRuns:
             except RequestError as error:
                 if (
                     error.status_code != 429
-                    or live.number is None
+                    or not live.number
                     or live.began is not None
                 ):
                     raise
             await asyncio.sleep(_LOOK_SECONDS)
 
     def _end(self, live: _Live, state: str, reply: Response | None) -> None:
-        with live.lock:
-            live.has_ended = True
+        now = monotonic()
         about: JsonObject = {
-            "seconds": round(live.seconds, 3),
+            "state": state,
+            "ended": time.time(),
+            "seconds": round(now - (live.began or now), 3),
             "rows": live.facts.get("rows"),
             "status": reply and reply.status_code,
             "media_type": reply and reply.headers["content-type"],
             "warning": reply and reply.headers.get("funcs-warning"),
         }
-        content = None if reply is None else bytes(reply.body)
-        if live.number is None:
-            self._hold(live, state, about, reply, None)
-            return
+        live.reply = reply
+        with live.lock:
+            live.about = about
+        text = None
+        if live.number:
+            try:
+                text = self._note_end(live)
+            except SetupError as error:
+                log.warning("A kept run has ended, and can't be noted: %s", error)
+                text = f"Its result isn't kept: {_UNWRITABLE}"
+            self._service.grants.audit.record(
+                "run",
+                live.user.name,
+                live.wanted.function,
+                None,
+                live.address,
+                outcome(about["status"], live.facts),
+                about["seconds"],
+                about["rows"],
+            )
 
-        try:
-            text = self._records.end(live.number, state, about, content)
-        except SetupError as error:
-            log.warning("A kept run has ended, and can't be noted: %s", error)
-            text = f"Its result isn't kept: {_UNWRITABLE}"
-
-        if text:
-            self._hold(live, state, about, reply, text)
-        if text and reply:
+        if reply and text:
+            about["note"] = text
             notes = filter(None, [about["warning"], text])
             reply.headers["Funcs-Warning"] = " ".join(notes)
-        self._service.grants.audit.record(
-            "run",
-            live.user.name,
-            live.wanted.function,
-            None,
-            live.address,
-            *(outcome(about["status"], live.facts), about["seconds"], about["rows"]),
-        )
+        if reply and (text or not live.number):
+            self._hold(live)
 
-    def _hold(
-        self,
-        live: _Live,
-        state: str,
-        about: Values,
-        reply: Response | None,
-        text: str | None,
-    ) -> None:
+    def _note_end(self, live: _Live) -> str | None:
+        content = None if live.reply is None else bytes(live.reply.body)
+        return self._records.end(live.number, live.about, content)
+
+    def _hold(self, live: _Live) -> None:
         """Hold a result without a file for a while: its caller may not have got it."""
-        if reply is None:
-            return
-        now = time.time()
-        run = KeptRun(
-            number=0,
-            user=live.user.id,
-            user_name=live.user.name,
-            id=live.id,
-            function=live.wanted.function,
-            args=live.wanted.args.decode(),
-            state=state,
-            made=now,
-            ended=now,
-            note=text,
-            **about,
-        )
         with self._lock:
-            self._held[live.user.id, live.id] = (live, run, reply)
-            size = sum(len(spare.body) for *_, spare in self._held.values())
+            self._held[live.user.id, live.id] = live
+            size = sum(map(_size, self._held.values()))
             while len(self._held) > _MOST_HELD or (
                 size > _MOST_HELD_BYTES and len(self._held) > 1
             ):
-                key, (_, _, oldest) = self._held.popitem(last=False)
-                size -= len(oldest.body)
+                key, oldest = self._held.popitem(last=False)
+                size -= _size(oldest)
                 self._records.release(*key)
-
-    def _surrender(self, user: int, id_: str) -> None:
-        """Write the row of a run that another process asks for, and its result if it has ended."""
-        key = (user, id_)
-        live = self._live.get(key)
-        if (live and self._keep(live)) or key not in self._held:
-            return
-        live, run, reply = self._held.pop(key)
-        self._add(live, RUNNING)
-        if live.number is not None:
-            content = bytes(reply.body)
-            self._records.end(live.number, run.state, run._asdict(), content)
 
     async def _watch(self) -> None:
         pruned = -_PRUNE_SECONDS
         while not (self._is_stopping or self._is_retired):
             try:
-                if time.monotonic() > pruned + _PRUNE_SECONDS:
-                    pruned = time.monotonic()
-                    await asyncio.to_thread(self._records.prune)
-                for key in await asyncio.to_thread(self._records.demanded):
-                    await asyncio.to_thread(self._surrender, *key)
-                for run in await asyncio.to_thread(self._records.to_cancel):
+                if monotonic() > pruned + _PRUNE_SECONDS:
+                    pruned = monotonic()
+                    await to_thread(self._records.prune)
+                for key in [*self._live, *self._held]:
+                    if self._records.is_demanded(*key):
+                        await to_thread(self._sought, key)
+                for run in await to_thread(self._records.to_cancel):
                     if live := self._live.get((run.user, run.id)):
                         live.cancelled.set()
                 safe = self._service.registry.read_only
-                for run in await asyncio.to_thread(self._records.orphans, safe):
+                for run in await to_thread(self._records.orphans, safe):
                     wanted = WantedRun(
                         run.function, run.args.encode(), run.form, bool(run.typed)
                     )
@@ -671,14 +652,8 @@ class KeptRuns:
             await asyncio.sleep(_LOOK_SECONDS)
 
 
-def _check_same(id_: str, run: KeptRun | WantedRun, wanted: WantedRun) -> None:
-    """Raise `RequestError` if the key of a run is sent with another one, whose result it would else seem to be."""
-    same = msgspec.json.decode(run.args) == msgspec.json.decode(wanted.args)
-    if run.function != wanted.function or not same:
-        raise RequestError(
-            422,
-            f"{quoted(id_)} is the key of another run, of {run.function}. Send a new key.",
-        )
+def _size(live: _Live) -> int:
+    return len(live.reply.body) if live.reply else 0
 
 
 def _utc(seconds: float | None) -> str | None:

@@ -121,8 +121,9 @@ class Runs:
         self._mean_seconds = 0.0
         self._stops: set[asyncio.Future[None]] = set()
         self.obstacle = ""
-        share = max(1, limits.concurrent_runs * 3 // 4)
-        self._runs_a_user = share if limits.runs_a_user is None else limits.runs_a_user
+        self._runs_a_user = max(1, limits.concurrent_runs * 3 // 4)
+        if limits.runs_a_user is not None:
+            self._runs_a_user = limits.runs_a_user
         self._reset()
 
     def _reset(self) -> None:
@@ -143,11 +144,6 @@ class Runs:
     def busy_threads(self) -> int:
         """The number of busy threads, including those of cancelled runs."""
         return self._in_threads.busy
-
-    @property
-    def busy_workers(self) -> int:
-        """The number of runs in worker processes, including cancelled ones."""
-        return self._in_workers.busy
 
     async def perform(
         self,
@@ -281,8 +277,10 @@ class Runs:
         )
 
     def _too_long(self) -> RequestError:
-        limit = f"{self._limits.run_seconds:g} seconds, the limit of this service"
-        return RequestError(504, f"The run was stopped after {limit}. Ask for less.")
+        return RequestError(
+            504,
+            f"The run was stopped after {self._limits.run_seconds:g} seconds, the limit of this service. Ask for less.",
+        )
 
     def _retry_after(self) -> str:
         """Estimate in how many seconds the admitted runs will have ended."""

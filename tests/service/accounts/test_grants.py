@@ -119,7 +119,7 @@ def test_another_organisations_asset_cannot_be_granted(acme: Grants) -> None:
 
 
 def test_the_database_itself_refuses_a_grant_across_organisations(acme: Grants) -> None:
-    with pytest.raises(SetupError, match="FOREIGN KEY"), acme._database.change() as sql:
+    with pytest.raises(SetupError, match="FOREIGN KEY"), acme.database.change() as sql:
         sql.execute(
             "INSERT INTO grants SELECT u.id, a.id, u.organisation FROM users u, assets a WHERE a.name = 'Z'"
         )
@@ -498,9 +498,9 @@ def test_a_hash_of_older_parameters_is_renewed_by_the_next_login_and_ends_no_tok
         )
         acme.set_password("ann", PASSWORD)
     issued = time.time()
-    (before,) = acme._database.read("SELECT password FROM users WHERE name = 'ann'")
+    (before,) = acme.database.read("SELECT password FROM users WHERE name = 'ann'")
     assert acme.user_of_password("ann", PASSWORD)
-    (after,) = acme._database.read("SELECT password FROM users WHERE name = 'ann'")
+    (after,) = acme.database.read("SELECT password FROM users WHERE name = 'ann'")
     assert before != after
     assert acme.user_of_password("ann", PASSWORD)
     assert acme.user("ann", issued)
@@ -518,7 +518,7 @@ def test_a_login_succeeds_while_its_hash_cannot_be_renewed(
             lambda: (PasswordHasher(time_cost=1, memory_cost=1024), ""),
         )
         grants.set_password("guest", PASSWORD)
-    grants._database._writer.execute("PRAGMA busy_timeout = 50")
+    grants.database._writer.execute("PRAGMA busy_timeout = 50")
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     assert grants.user_of_password("guest", PASSWORD)
@@ -698,7 +698,7 @@ def test_another_processs_long_change_holds_up_no_reader_and_a_writer_for_a_boun
 
 def test_a_change_that_fails_midway_is_undone(grants: Grants) -> None:
     def change() -> None:
-        with grants._database.change():
+        with grants.database.change():
             grants.add_user("ann", organisation="Acme")
             grants.add_user("Ann", organisation="Acme")
 
@@ -787,7 +787,7 @@ def records(grants):
     return [repr(grants.users()), repr(grants.grants()), repr(grants.api_keys())]
 
 def change(grants):
-    with grants._database.change():
+    with grants.database.change():
         for number in range(40):
             grants.add_user(f"user {number}", organisation="o")
             grants.grant(f"user {number}", "A")
@@ -818,7 +818,7 @@ for size in range(0, 200_000, 4_000):
     assert seen == records(again), (size, "what is read after the fault is not what is kept")
     assert (records(again) == before) == (fate == "old"), size
     assert len(again.users()) == (1 if fate == "old" else 41), size
-    assert again._database.read("PRAGMA integrity_check") == [("ok",)], size
+    assert again.database.read("PRAGMA integrity_check") == [("ok",)], size
     again.add_user("later", organisation="o")
     again.close()
     fates.append(fate)
@@ -881,7 +881,7 @@ def test_what_was_committed_survives_kill_9_at_any_moment(tmp_path: Path) -> Non
         printed.update(line for line in rest.split("\n")[:-1])
         grants = Grants(path)
         assert printed <= {account.name for account in grants.users()}
-        assert grants._database.read("PRAGMA integrity_check") == [("ok",)]
+        assert grants.database.read("PRAGMA integrity_check") == [("ok",)]
         grants.close()
     assert len(printed) > 6
 
@@ -899,9 +899,9 @@ def test_users_and_assets_are_found_fast_enough_for_the_event_loop(
             nonlocal taken
             taken += 1
 
-        grants._database._reader.set_progress_handler(step, 1)
+        grants.database._reader.set_progress_handler(step, 1)
         assets_of(grants, "analyst")
-        grants._database._reader.set_progress_handler(None, 1)
+        grants.database._reader.set_progress_handler(None, 1)
         return taken
 
     few = steps()

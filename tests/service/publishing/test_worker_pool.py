@@ -721,7 +721,7 @@ def test_a_user_who_starts_runs_and_leaves_holds_nobody_up(
                     for _ in range(4)
                 ]
                 assert await asyncio.to_thread(
-                    becomes, lambda: runs.admitted == 4 and runs.busy_workers == 2
+                    becomes, lambda: runs.admitted == 4 and runs._in_workers.busy == 2
                 )
                 for request in left:
                     request.cancel()
@@ -891,7 +891,7 @@ def test_a_process_that_has_no_time_to_begin_is_told_from_one_that_ended(
     setup = WorkerSetup((tmp_path,), import_seconds=0)
     with (
         contextlib.closing(Workers(setup)) as workers,
-        pytest.raises(SetupError, match="begin within 0 seconds"),
+        pytest.raises(SetupError, match="not begin within 0 s"),
     ):
         workers.load()
 

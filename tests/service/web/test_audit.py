@@ -441,7 +441,7 @@ def test_a_run_does_not_wait_for_the_audit_and_nothing_is_lost_while_the_file_is
     """FAULTS.md 140: not even where the audit waits for an hour."""
     wire.call("Lists")
     recorded(wire.grants, "run")
-    wire.grants._database._writer.execute(f"PRAGMA busy_timeout = {milliseconds}")
+    wire.grants.database._writer.execute(f"PRAGMA busy_timeout = {milliseconds}")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert [wire.call("Lists").status_code for _ in range(3)] == [200] * 3
@@ -456,7 +456,7 @@ def test_a_run_does_not_wait_for_the_audit_and_nothing_is_lost_while_the_file_is
 @pytest.mark.slow
 def test_what_waits_is_bounded_and_to_record_waits_for_nothing(grants: Grants) -> None:
     """FAULTS.md 140: nothing can be written meanwhile."""
-    with grants._database.change():
+    with grants.database.change():
         for number in range(20_000):
             grants.audit.record(
                 "run", "ann", f"function {number}", None, "127.0.0.1", "ok", 0.1, 1
@@ -495,7 +495,7 @@ def test_old_records_are_removed_and_a_flood_of_one_kind_displaces_no_other(
     grants.audit.published({"f": "one"})
     grants.audit.record("run", "ann", "first", None, "127.0.0.1", "ok")
     recorded(grants, "run")
-    with grants._database.change() as sql:
+    with grants.database.change() as sql:
         sql.execute("UPDATE audit SET time = ?", (old,))
     grants.audit.rows = 10
     grants.set_password("ann", PASSWORD)
@@ -538,20 +538,20 @@ def test_a_change_and_its_record_are_one_transaction(
     grants.add_user("bob", organisation="t")
     grants.grant("bob", "a")
     grants.add_key("bob")
-    with grants._database.change() as sql:
+    with grants.database.change() as sql:
         sql.execute(
             "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no'); END"
         )
 
     def content() -> list[Any]:
         tables = ("users", "assets", "grants", "keys", "organisations", "audit")
-        return [grants._database.read(f"SELECT * FROM {table}") for table in tables]
+        return [grants.database.read(f"SELECT * FROM {table}") for table in tables]
 
     before = content()
     with pytest.raises(SetupError):
         CHANGES[action](grants)
     assert content() == before
-    with grants._database.change() as sql:
+    with grants.database.change() as sql:
         sql.execute("DROP TRIGGER full")
     CHANGES[action](grants)
     assert grants.audit.find(*[None] * 5, limit=1)[0].action == action
@@ -589,7 +589,7 @@ def test_after_kill_9_there_is_a_record_of_each_change_and_no_other(path: Path) 
     assert sorted(filter(None, added)) == sorted(
         account.name for account in grants.users()
     )
-    assert grants._database.read("PRAGMA integrity_check") == [("ok",)]
+    assert grants.database.read("PRAGMA integrity_check") == [("ok",)]
     grants.close()
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from jupyter_funcs.service.accounts.kept_records import KeptLimits
+from jupyter_funcs.service.accounts.kept_records import KeptLimits, KeptRecords
 from jupyter_funcs.service.publishing.registry import Registry, function
 from jupyter_funcs.service.web.app import create_app
 from jupyter_funcs.service.web.runs import Limits
@@ -36,7 +36,7 @@ def document(demo_wire: Wire) -> dict[str, Any]:
 def test_every_path_of_the_service_is_documented_with_its_methods(
     demo_wire: Wire, document: dict[str, Any], tmp_path: Path
 ) -> None:
-    records = demo_wire.grants.kept_records(tmp_path / "runs", KeptLimits())
+    records = KeptRecords(demo_wire.grants.database, tmp_path / "runs", KeptLimits())
     engine = demo_wire.engine
     app = create_app(
         Registry((), author="t"), demo_wire.auth, demo_wire.grants, engine, kept=records
