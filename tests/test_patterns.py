@@ -531,6 +531,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "service.web.middleware._VALID_ID": ["a", "."],
     "catalog.listing._LONG_WORD": ["abc1", "abcd"],
     "panel.derived._QUOTED": ["`", "`a"],
+    "records.history._KEPT_ID": ["a", "-"],
     "service.web.kept_runs._KEY": ["a", "-"],
     "service.web.kept_runs._WAIT": ["1", ("1.", "1")],
 }
