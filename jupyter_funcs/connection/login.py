@@ -64,6 +64,10 @@ _DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 _PENDING = {"authorization_pending", "slow_down"}
 # What a provider says to a client whose secret is where it doesn't look, if it says what OAuth 2 says at all.
 _UNKNOWN_CLIENT = (None, "invalid_client", "invalid_request")
+_FORM = {
+    "Content-Type": "application/x-www-form-urlencoded",
+    "Accept": "application/json",
+}
 _REFUSALS = {400, 401, 403}
 _CHECK_CLIENT = "Check the client and its provider."
 
@@ -200,21 +204,12 @@ class OAuth(CachedToken):
             self._flows = None
 
     def post(
-        self,
-        url: str,
-        data: Mapping[str, str],
-        headers: Mapping[str, str],
-        auth: Any,
-        **_: Any,
+        self, url: str, data: Mapping[str, str], auth: Any, **_: Any
     ) -> httpx.Response:
         """Send a request of the OAuth library to the provider, and follow no redirect with a secret."""
-        form = {
-            "Content-Type": "application/x-www-form-urlencoded",
-            "Accept": "application/json",
-        }
         for header, client in _introductions(auth):
             body = urlencode({**data, **client})
-            reply = request_once("POST", url, {**headers, **form, **header}, body)
+            reply = request_once("POST", url, {**_FORM, **header}, body)
             about = read_object(reply.content)
             if about.get("error") not in _UNKNOWN_CLIENT or reply.is_success:
                 break
@@ -414,7 +409,7 @@ class OAuth(CachedToken):
         """Log in with a browser of any machine, with a code that the user enters there."""
         client = self._client()
         data = self._more | ({"scope": client.scope} if client.scope else {})
-        reply = self._sent(lambda: self.post(urls["start"], data, {}, client))
+        reply = self._sent(lambda: self.post(urls["start"], data, client))
         about = read_object(reply.content)
         code, place = (
             redacted_line(only(str, about.get(key)))

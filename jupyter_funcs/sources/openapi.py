@@ -103,9 +103,7 @@ _STYLES = {"query": "form", "cookie": "form"}  # unless a parameter says its own
 _TEXT = {"type": "string"}
 _FILE = {"type": "string", "format": "file"}
 _ACCEPT = "application/json, application/yaml;q=0.9, */*;q=0.1"
-_FILES_HINT = (
-    "Keep the files that a document refers to in its folder, or at its origin."
-)
+_FILES_HINT = "Keep the files that a document refers to in its folder, or at its origin; thousands, in a folder."
 _ELSEWHERE = "it runs on"
 _SERVER_HINT = "For another server, connect once more with its allow_server."
 _MIN_LEFT = 5.0  # seconds for reading what is there, however many files there are
@@ -424,15 +422,12 @@ class _Document(Once):
     ) -> Function:
         if not path.startswith("/"):
             raise UnusableError("its path does not start with /")
-        if self._params_left >= 0:
-            function = self.once(method, item, partial(self._operation, method))
-            self._params_left -= len(function.params)
-
         if self._params_left < 0:
             raise UnusableError(
                 f"the document has more than {_MAX_PARAMS:,} parameters"
             )
-
+        function = self.once(method, item, partial(self._operation, method))
+        self._params_left -= len(function.params)
         if undescribed := list(self._undescribed(path, function)):
             function = function.changed(params=(*function.params, *undescribed))
         context = {**function.context, "path": path}
@@ -617,37 +612,32 @@ class _Document(Once):
 
     def _whole_body(self, kind: str, body: JsonObject, schema: Any) -> Param:
         """Return the parameter for a body that is one value."""
-        needed = body.get("required") is True
-        whole = {"in": "body", "name": "body", "whole": True}
         is_json = JSON_BODY.fullmatch(kind)
-        text = only(str, body.get("description"))
-        if is_json:
-            return self._param(whole, schema, required=needed, text=text)
-        param = self._param(whole, _TEXT, required=needed, text=text)
-        if TEXT_BODY.fullmatch(kind):
+        param = self._param(
+            {"in": "body", "name": "body", "whole": True},
+            schema if is_json else _TEXT,
+            required=body.get("required") is True,
+            text=only(str, body.get("description")),
+        )
+        if is_json or TEXT_BODY.fullmatch(kind):
             return param
         return _as_file(param)
 
     def _part(
         self, kind: str, name: str, schema: Any, style: Any, *, required: bool
     ) -> Param:
-        """Return the parameter for a property of a body."""
+        """Return the parameter for a property of a body; of a form it may be a file, or a list of files."""
         context = {"in": "body", "name": name, **_style(style)}
         param = self._param(context, schema, required=required)
-        if kind == MULTIPART and self._is_file(schema):
-            are_several = self._only_kind(schema).get("type") == "array"
-            return _as_file(param, are_several=are_several)
-        return param
-
-    def _is_file(self, schema: Any) -> bool:
-        """Return whether a part of a form is a file, or a list of files."""
         part = self._only_kind(schema)
-        if part.get("type") == "array":
+        are_several = part.get("type") == "array"
+        if are_several:
             part = self._only_kind(part.get("items"))
         is_encoded = "contentEncoding" in part
-        return part.get("format") == "binary" or (
-            "contentMediaType" in part and not is_encoded
-        )
+        is_file = "contentMediaType" in part and not is_encoded
+        if kind == MULTIPART and (is_file or part.get("format") == "binary"):
+            return _as_file(param, are_several=are_several)
+        return param
 
     def _only_kind(self, schema: Any) -> JsonObject:
         """Return a schema, or its only alternative but for null."""
@@ -671,10 +661,11 @@ class _Document(Once):
         if kinds & {"2", "3", "d"} == {"3"} and "303" not in replies:
             raise UnusableError("it redirects elsewhere")
         several = [reply for code, reply in replies.items() if code[:1] == "2"]
-        if not several:
-            several = [replies.get("default", ("", None))]
         # The first that names its type.
-        reply = max(several, key=lambda reply: bool(reply[0]))
+        reply = max(
+            several or [replies.get("default", ("", None))],
+            key=lambda reply: bool(reply[0]),
+        )
         media_type, schema = reply
         if reply is replies.get("202"):  # it leads to another one
             schema = None
@@ -721,8 +712,11 @@ def _name(text: str) -> str:
 
 
 def _scopes(listed: Any) -> str:
+    """Return what to say of the scopes that an operation takes."""
     scopes = [scope for scope in only(list, listed) if isinstance(scope, str)]
-    return _name(" ".join(scopes))
+    if not scopes:
+        return ""
+    return f" (scopes: {_name(' '.join(scopes))})"
 
 
 def _is_simple(where: str, name: str, style: str) -> bool:

@@ -436,7 +436,10 @@ def needs(
 ) -> str:
     """Return which schemes an operation takes and what to set; nothing if it names none."""
     alternatives = [
-        " and ".join(map(_shown, schemes)) for schemes in filter(None, security)
+        " and ".join(
+            quote(scheme["scheme"], 80) + scheme["scopes"] for scheme in schemes
+        )
+        for schemes in filter(None, security)
     ]
     if not alternatives:
         return ""
@@ -457,13 +460,6 @@ def needs(
     keys = _keys_of(scheme)
     name = connection.name if connection.where == connection.name else "NAME"
     return f"{taken}. Set {keys} in [profiles.{name}.auth.{scheme['scheme']}] of {profiles_file()}."
-
-
-def _shown(scheme: JsonObject) -> str:
-    name = quote(scheme["scheme"], 80)
-    if scopes := scheme["scopes"]:
-        return f"{name} (scopes: {scopes})"
-    return name
 
 
 def _keys_of(scheme: JsonObject) -> str:
