@@ -453,15 +453,15 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 def _query(where: Values, value: Any) -> list[str]:
     name = where["name"]
     is_plain = where["json"] or not isinstance(value, (list, dict))
-    is_deep = where["style"] == "deepObject" and isinstance(value, dict)
+    is_deep = where["style"] == "deepObject"
     if is_plain or not (is_deep or where["explode"]):
         return [f"{escaped(name)}={_joined(where, value, escaped)}"]
     if is_deep:
-        pairs = [(f"{name}[{key}]", item) for key, item in value.items()]
+        pairs = _deep(name, value, has_commas=where["in"] == "query")
     elif isinstance(value, dict):
-        pairs = [*value.items()]
+        pairs = iter(value.items())
     else:
-        pairs = [(name, item) for item in value]
+        pairs = ((name, item) for item in value)
 
     sent = []
     for key, item in pairs:
@@ -472,6 +472,18 @@ def _query(where: Values, value: Any) -> list[str]:
         sent.append(f"{escaped(key)}={text}")
 
     return sent
+
+
+def _deep(name: str, value: Any, *, has_commas: bool) -> Iterator[tuple[str, Any]]:
+    """Yield the parts of objects and lists with their names in brackets; in a query, a list of texts is one part."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, part in parts:
+        is_list = isinstance(part, list)
+        is_flat = is_list and not any(isinstance(item, (list, dict)) for item in part)
+        if isinstance(part, dict) or (is_list and not (has_commas and is_flat)):
+            yield from _deep(f"{name}[{key}]", part, has_commas=has_commas)
+        else:
+            yield f"{name}[{key}]", part
 
 
 def _joined(where: Values, value: Any, escape: Callable[[str], str] = str) -> str:

@@ -7,6 +7,7 @@ import pickle
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import httpx
 import pytest
@@ -162,6 +163,10 @@ ADDRESS = {
         ([param("o", schema=OBJECT, style="deepObject")], {"o": {"a": 1}}, "/run", "o%5Ba%5D=1"),
         ([param("o", schema=OBJECT | {"properties": {}}, style="deepObject")], {"o": {"a": [1, "b,c"]}}, "/run",
          "o%5Ba%5D=1,b%2Cc"),
+        ([param("e", schema={"type": "array"}, style="deepObject")], {"e": ["a", "b"]}, "/run",
+         "e%5B0%5D=a&e%5B1%5D=b"),
+        ([param("o", schema={"type": "object"}, style="deepObject")], {"o": {"a": {"b": 1}}}, "/run",
+         "o%5Ba%5D%5Bb%5D=1"),
         ([param("o", schema=OBJECT)], {"o": {"a": 1}}, "/run", "a=1"),
         ([param("o", schema=OBJECT, explode=False)], {"o": {"a": 1}}, "/run", "o=a,1"),
         ([{"name": "o", "in": "query", "content": {"application/json": {"schema": OBJECT}}}], {"o": {"a": 1}}, "/run",
@@ -347,6 +352,18 @@ def test_a_form_is_sent_in_the_style_of_its_document() -> None:
     assert curl(run, {"n": "1"}).endswith("-d n=1")
     with pytest.raises(jf.ArgumentError, match="'x'"):
         run(n="x")
+
+
+def test_parts_of_parts_have_their_names_in_brackets() -> None:
+    """As the servers read them whose documents say so of a form."""
+    any_part: dict[str, Any] = {"o": {"type": "object"}, "items": {"type": "array"}}
+    encoding = {name: {"style": "deepObject", "explode": True} for name in any_part}
+    content = {FORM: {"schema": {"properties": any_part}, "encoding": encoding}}
+    server, run = served(operation(requestBody={"content": content}))
+    run(o={"to": {"city": "Rome"}, "tags": ["a"]}, items=[{"sku": "x", "n": 2}])
+    assert unquote(server.seen[0]["body"]) == (
+        "o[to][city]=Rome&o[tags][0]=a&items[0][sku]=x&items[0][n]=2"
+    )
 
 
 def test_a_body_that_is_no_object_is_one_field() -> None:
