@@ -220,7 +220,7 @@ class OAuth(CachedToken):
         words = (code or f"status {reply.status_code}", error_text(reply.content))
         is_refusal = about and reply.status_code in _REFUSALS
         failure = (AuthenticationError if is_refusal else ServiceConnectionError)(
-            f"The {self.label} failed: {' '.join(dict.fromkeys(filter(None, words)))}",
+            f"The {self.label} failed: {' '.join(dict.fromkeys(words)).rstrip()}",
             _CHECK_CLIENT,
         )
         failure.refused = code in _PENDING

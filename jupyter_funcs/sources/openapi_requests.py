@@ -478,9 +478,9 @@ def _deep(name: str, value: Any, *, has_commas: bool) -> Iterator[tuple[str, Any
     """Yield the parts of objects and lists with their names in brackets; in a query, a list of texts is one part."""
     parts = value.items() if isinstance(value, dict) else enumerate(value)
     for key, part in parts:
-        is_list = isinstance(part, list)
-        is_flat = is_list and not any(isinstance(item, (list, dict)) for item in part)
-        if isinstance(part, dict) or (is_list and not (has_commas and is_flat)):
+        inner = only(list, part)
+        is_deep = any(isinstance(item, (list, dict)) for item in inner)
+        if isinstance(part, dict) or is_deep or (inner and not has_commas):
             yield from _deep(f"{name}[{key}]", part, has_commas=has_commas)
         else:
             yield f"{name}[{key}]", part
