@@ -122,7 +122,7 @@ def _connected(
     **options: Any,
 ) -> Session:
     connection = resolve(where, token, api_key, **options)
-    if connection is not None:
+    if connection:
         return Session(connection, transport)
     try:
         import httpx

@@ -298,7 +298,7 @@ def part_named(fields: Iterable[Field], name: str) -> Field | None:
         if field.is_rows and at.isdecimal() and len(at) < _LONGEST_POSITION:
             parts = [field.row(int(at))]
         part = part_named(parts, name)
-        if part is not None:
+        if part:
             return part
 
     return None

@@ -255,7 +255,7 @@ class Schemas(Once):
 
     def _kind(self, schema: Values) -> str:
         options = self._options(schema)
-        if options is not None:
+        if options:
             return options.kind
         types = _types(schema)
         form = schema.get("format")

@@ -170,7 +170,7 @@ class Cache:
         segments = self._segments()
         facts: tuple[int, int, int] = (0, 0, 0)
         oldest = None
-        if segments is not None:
+        if segments:
             facts = len(segments.all), len(segments.files), segments.size
             oldest = min(
                 (entry.written for entry in segments.all.values()), default=None
@@ -190,7 +190,7 @@ class Cache:
         before = self.status()
         segments = self._segments()
         shutil.rmtree(self.folder / LISTINGS, ignore_errors=True)
-        if segments is not None:
+        if segments:
             self.trouble = ""
             segments.clear()
 
@@ -202,7 +202,7 @@ class Cache:
     def trim(self) -> None:
         """Merge small files, and delete the oldest results beyond the limits."""
         segments = self._segments()
-        if segments is not None:
+        if segments:
             segments.tidy()
             segments.trim(self._most, _MOST_RESULTS, time.time() - LONGEST_SECONDS)
 
@@ -245,7 +245,7 @@ class CacheWriter:
     def __init__(self, cache: Cache, segments: Segments | None) -> None:
         self._cache = cache
         self._writer: SegmentWriter | None = None
-        if segments is not None:
+        if segments:
             self._writer = segments.writer(forbidden=long_secrets, seconds=_SECONDS)
         self.trouble = cache.trouble
 

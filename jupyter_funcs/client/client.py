@@ -208,7 +208,7 @@ class Client(ABC, Generic[CallT_co]):
 
     def listed_early(self, seconds: float | None = 0) -> _EarlyListing | None:
         """Return what `list_early` finds within some seconds, or ``None``."""
-        if self._early is not None:
+        if self._early:
             with suppress(TimeoutError, futures.CancelledError):
                 return background.wait(self._early, seconds, is_shared=True)
         return None
@@ -414,7 +414,7 @@ class Client(ABC, Generic[CallT_co]):
 
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
-        if self._early is not None:
+        if self._early:
             self._early.cancel()
         background.run(self.remote.source.close())
 
@@ -628,7 +628,7 @@ def _is_completing() -> bool:
     # jedi and IPython look up attributes while you type, and must neither wait for a service nor send anything. They
     # have no hook that says so, so this looks at the stack, but only until the catalog is listed.
     frame = inspect.currentframe()
-    while frame is not None:
+    while frame:
         module = str(frame.f_globals.get("__name__"))
         if module in {"IPython.core.completer", "rlcompleter"} or module.startswith(
             "jedi."

@@ -116,7 +116,7 @@ class RemoteCall:
                 questions.answer_while(job)
             frame = job.result()
         except KeyboardInterrupt:
-            if job is not None:
+            if job:
                 job.cancel()
             raise
 

@@ -250,7 +250,7 @@ class PagedRun:
         A reply that isn't a page, or the only one, is read like any other.
         """
         self._pages.listed = listed
-        if self._store is not None:
+        if self._store:
             await asyncio.to_thread(self._store.open)
         is_ended = False
         try:
@@ -261,10 +261,10 @@ class PagedRun:
                 raise
             why_not_all = f"page {self._pages.number + 1:,} failed. {error.what.removesuffix('.')}"
         finally:
-            if self._store is not None:
+            if self._store:
                 await asyncio.to_thread(self._store.close, is_ended=is_ended)
 
-        if self._only is not None and not self._pages.more:
+        if self._only and not self._pages.more:
             return await self._read(self._only, options)
         return await asyncio.to_thread(self._pages.frame, options.schema, why_not_all)
 
@@ -329,7 +329,7 @@ class PagedRun:
         """Add a page; return why it is none of these, or nothing."""
         number = self._pages.number + 1
         kept = None
-        if self._store is not None:
+        if self._store:
             kept = await asyncio.to_thread(self._store.get, number)
         if kept is None:
             reply = await self._reply(wanted)
@@ -339,7 +339,7 @@ class PagedRun:
                 if reply.lines or not is_json(reply.data, reply.media_type):
                     return ""
             kept = reply.without_token(), dict(reply.headers)
-            if self._store is not None:
+            if self._store:
                 await asyncio.to_thread(self._store.put, number, *kept)
 
         why_not = await asyncio.to_thread(self._pages.add, *kept)
@@ -382,7 +382,7 @@ class PageStore:
     def open(self) -> None:
         """Go on with the interrupted run, or begin one."""
         last = self._read(self._key)
-        if last is not None:
+        if last:
             self._run = int(last[0]) + bool(last[1].get("ended"))
         self._write(self._key, str(self._run).encode(), {})
 
@@ -398,7 +398,7 @@ class PageStore:
         """Write what was kept."""
         if is_ended:
             self._write(self._key, str(self._run).encode(), {"ended": "yes"})
-        if self._writer is not None:
+        if self._writer:
             self._writer.close()
 
     def _read(self, name: str) -> tuple[bytes, dict[str, str]] | None:

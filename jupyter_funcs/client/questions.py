@@ -68,7 +68,7 @@ def answer_while(job: Job) -> None:
     end = background.end_of(job.future)
     while not end.acquire(timeout=_POLL):
         question = job.progress.question
-        if question is not None and not question.answer.done():
+        if question and not question.answer.done():
             question.answer.set_result(_answers(question))
 
 

@@ -214,7 +214,7 @@ class Remote:
         reply = await self.source.run(
             function, args, terms._replace(takes_arrow=takes_arrow), progress
         )
-        if progress.on_answer is not None:
+        if progress.on_answer:
             progress.on_answer()
         if not isinstance(reply, Reply):
             return reply

@@ -220,7 +220,7 @@ class Exchange:
             failure = self._failure(error, str(response.url), response)
 
         # Out here, because httpx's errors hold the request with the token.
-        if failure is not None:
+        if failure:
             raise failure.error
 
     def _failure(
@@ -250,11 +250,11 @@ class Exchange:
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""
         await self._lanes.close()
-        if self._transport is not None:
+        if self._transport:
             await self._transport.close()
 
     def _open_client(self) -> httpx.AsyncClient:
-        if self._transport is not None:
+        if self._transport:
             return httpx.AsyncClient(
                 transport=self._transport, headers=_HEADERS, trust_env=False
             )

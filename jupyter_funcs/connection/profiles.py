@@ -496,7 +496,7 @@ def _python(
     token: TokenSource | None,
 ) -> Connection:
     """Return the connection to a module, also as ``python:NAME``, or to functions."""
-    if token is not None:
+    if token:
         raise ConfigError(
             "Python functions take no token.", "Leave out token and api_key."
         )

@@ -506,7 +506,7 @@ async def decompressed(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
             if member.eof:
                 member = None
 
-    if member is not None:
+    if member:
         raise ProtocolError(
             f"The reply is cut short: its gzip data end at byte {received:,}.",
             TRY_AGAIN,

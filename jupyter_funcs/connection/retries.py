@@ -197,7 +197,7 @@ class Breaker:
             return Admission(float(self.is_open), counts=False)
         if force or not self.is_open:
             return Admission(0.0)
-        if self._probe is not None:
+        if self._probe:
             return Admission(max(1.0, self._probe_at - now))
         if now < self._probe_at:
             return Admission(self._probe_at - now)

@@ -102,7 +102,7 @@ class KeptReplies:
     ) -> Reply | Failure:
         """Send a request if its reply may have changed, and keep the new one."""
         path, kept = await asyncio.to_thread(self._read, request, secrets)
-        if self.why is not None:
+        if self.why:
             return kept or Failure(
                 ProtocolError("No listing of it is kept.", TRY_AGAIN)
             )

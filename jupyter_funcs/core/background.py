@@ -302,7 +302,7 @@ async def with_deadline(
         until = loop_time() + seconds
     try:
         async with asyncio.timeout_at(until) as deadline:
-            if progress is not None:
+            if progress:
                 progress.limit = deadline
             return await work
     except TimeoutError:

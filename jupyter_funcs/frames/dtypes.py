@@ -172,7 +172,7 @@ def _parsed(texts: Sequence[str]) -> tuple[Array, dt.tzinfo | None] | None:
     unit, zone = form
     offsets = np.array(0, dtype="timedelta64[m]")
     try:
-        if zone is not None:
+        if zone:
             texts = [text.replace("Z", "+00:00") for text in texts]
             offsets, zone = _offsets([text[-6:] for text in texts])
             texts = [text[:-6] for text in texts]

@@ -65,7 +65,7 @@ class Sessions:
         """Return the session in use, or a profile's, if there is one; connects to nothing."""
         if profile:
             return self._by_profile.get(profile)
-        if self._session is None and self._early is not None and self._early.done():
+        if self._session is None and self._early and self._early.done():
             return self._early.result()
         return self._session
 

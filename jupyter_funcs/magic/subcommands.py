@@ -127,7 +127,7 @@ def _warn_of_shadowing(name: str) -> None:
 def _is_assigned() -> bool:
     """Return whether a `name =` precedes the magic; read from the source, because IPython doesn't tell a magic."""
     frame = inspect.currentframe()
-    while frame is not None and frame.f_code.co_name not in {
+    while frame and frame.f_code.co_name not in {
         "run_line_magic",
         "run_cell_magic",
     }:
@@ -412,7 +412,7 @@ def lock_functions(session: Session, words: list[str], *, is_check: bool) -> Non
     folder = _folder()
     before = lock_file.read(folder)
     locked = []
-    if before is not None:
+    if before:
         locked = list(before.functions)
     if is_check:
         if before is None:
@@ -431,9 +431,7 @@ def lock_functions(session: Session, words: list[str], *, is_check: bool) -> Non
     if words:
         names = _names(catalog, words, [])
     functions = [
-        function
-        for function in map(catalog.peek, dict.fromkeys(names))
-        if function is not None
+        function for function in map(catalog.peek, dict.fromkeys(names)) if function
     ]
     if not functions:
         raise ArgumentError(

@@ -196,7 +196,7 @@ class History:
             )
 
         function = self._session[run.function]
-        if run.entry is not None and (changed := drift(run.entry, function.function)):
+        if run.entry and (changed := drift(run.entry, function.function)):
             _check_arguments(function, run, changed)
             warn(changed)
 
@@ -389,7 +389,7 @@ def _cached_result(session: Client[RemoteCall], run: Run) -> pd.DataFrame | None
     function = session[run.function].with_options(
         cache=True, to=None, max_age=math.inf, pairs=run.pairs, most_runs=run.runs
     )
-    if run.options is not None:
+    if run.options:
         function = function.with_options(schema=run.options.schema)
     sweep = None
     runs: list[Args] = [run.args]

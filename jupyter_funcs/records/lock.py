@@ -99,14 +99,14 @@ def write(folder: Path, service: str, functions: Iterable[Function]) -> Lock:
     """Lock functions as they are listed, in addition to those in the file."""
     path = folder / NAME
     before = read(folder)
-    if before is not None and before.service != service:
+    if before and before.service != service:
         raise ConfigError(
             f"{path} locks functions of {before.service}, not of {service}.",
             "Delete it first, or use one folder per service.",
         )
 
     locked = {function.name: interface_of(function) for function in functions}
-    if before is not None:
+    if before:
         locked = before.functions | locked
     lock = Lock(path, service, locked)
     text = lock.text()

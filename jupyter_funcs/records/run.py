@@ -208,7 +208,7 @@ class Run:
         if (
             frame is None
             and self.in_cache
-            and self.load_cached is not None
+            and self.load_cached
             and self._status == "done"
         ):
             frame = self.load_cached(self)

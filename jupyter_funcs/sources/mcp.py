@@ -84,7 +84,7 @@ class McpSource:
         # Only now, because the server may have rejected the secret before this one.
         secrets = [await self._transport.secret()]
         reply = Reply(listed, secrets, lines=False)
-        if terms.kept is not None:
+        if terms.kept:
             request = Request(
                 "tools/list", self._transport.connection.base_url, self.identity()
             )
@@ -126,7 +126,7 @@ class McpSource:
 
     def identity(self, _function: Function | None = None) -> str:
         """Return a hash of the folder and the environment in which a command runs, or would be started now."""
-        if self._link is not None and self._link.is_usable:
+        if self._link and self._link.is_usable:
             return self._started_in
         return self._surroundings()
 
@@ -142,7 +142,7 @@ class McpSource:
     async def close(self) -> None:
         link = self._link
         self._link = None
-        if link is not None:
+        if link:
             await link.close()
         await self._transport.close()
 
@@ -260,7 +260,7 @@ def _read(link: Link | None, source: str, data: bytes) -> Catalog:
             f"{source} lists more tools than these {len(functions):,}; the others are left out."
         )
 
-    if link is not None:
+    if link:
         link.functions = functions
         link.tasks = tasks
 

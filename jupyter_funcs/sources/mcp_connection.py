@@ -196,7 +196,7 @@ class Link:
             if self._declined:
                 warn(self._declined)
                 self._declined = ""
-            if run.question is not None and not run.question.answer.done():
+            if run.question and not run.question.answer.done():
                 run.question.answer.set_result(None)
 
     async def _finish(self, ask: Ask, run: Progress) -> None:
@@ -286,7 +286,7 @@ class Link:
 
     def kill(self, name: str = "SIGKILL") -> None:
         """Send a signal to what is left of the server's process and its children."""
-        if self._process is not None:
+        if self._process:
             end_session(self._process, name)
 
     async def _own(self) -> None:
@@ -474,7 +474,7 @@ class Link:
         self, error: Exception, ask: Ask, refusal: type[FuncsError]
     ) -> Failure:
         """Return why a request failed; `refusal` is what a server's own error is."""
-        if ask.failure is not None:
+        if ask.failure:
             return ask.failure
         text = redacted_line(_reason(error))
         code = getattr(error, "code", None)

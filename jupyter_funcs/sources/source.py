@@ -149,7 +149,7 @@ class ServiceSource:
         try:
             if not progress.has_begun:
                 reply = await self._begun(function, request, terms, progress)
-                if reply is not None:
+                if reply:
                     return reply
             return await self._ended(function.name, terms, progress)
         except asyncio.CancelledError:

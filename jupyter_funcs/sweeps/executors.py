@@ -64,7 +64,7 @@ class ExecutorRunner:
         progress.attempts = 1
         outcome = await self._run(run_request(self._function, self._service, args))
         warn_all(outcome.warnings)
-        if outcome.error is not None:
+        if outcome.error:
             progress.attempts = outcome.error.attempts
             raise outcome.error
 

@@ -130,7 +130,7 @@ class FolderResults:
         return all(written)
 
     def _flush(self) -> None:
-        if self._writer is not None:
+        if self._writer:
             with self._writing():
                 self._writer.close()
             self._writer = None

@@ -193,7 +193,7 @@ class MemoryResults:
                 for at, frame in self._frames.items()
             }
 
-        if self._segments is not None:
+        if self._segments:
             stored = self._segments.read(
                 [str(at) for at in self._args if at not in blocks], names
             )
@@ -209,7 +209,7 @@ class MemoryResults:
 
     def close(self) -> None:
         self._frames = {}
-        if self._folder is not None:
+        if self._folder:
             self._folder.cleanup()
 
 

@@ -97,7 +97,7 @@ class EarlierResults:
             key: result for key, result in earlier.items() if result.written >= oldest
         }
         results: dict[str, Any] = {**self._earlier}
-        if self._cache is not None:
+        if self._cache:
             results |= self._cache.find(self._keys, retried.max_age)
         keys = {
             at: key for at, key in enumerate(self._keys) if at not in retried.failed
@@ -111,7 +111,7 @@ class EarlierResults:
             for at in positions
             if self._keys[at] in self._earlier
         }
-        if self._cache is not None:
+        if self._cache:
             by_key = {self._keys[at]: at for at in positions if at not in frames}
             frames |= {
                 by_key[key]: frame
@@ -127,7 +127,7 @@ class EarlierResults:
         self._size += size
         if self._size <= self._function.options.max_memory:
             self._new[at] = _InMemory(time.time(), frame)
-        if self._cache is not None:
+        if self._cache:
             self._writer = self._writer or self._cache.writer()
             if self._writer.add(self._keys[at], frame):
                 self._written.add(at)
@@ -137,7 +137,7 @@ class EarlierResults:
 
     def flush(self) -> None:
         """Write new results to the cache, and free those that are there."""
-        if self._writer is not None:
+        if self._writer:
             self._writer.close()
             if self._writer.trouble:
                 self._not_cached |= self._written

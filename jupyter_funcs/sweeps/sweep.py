@@ -114,7 +114,7 @@ class Sweep:
         if self._is_stopped:  # a second cancel would interrupt the storing
             return
         self._is_stopped = True
-        if self._task is not None:  # otherwise `run` ends as it starts
+        if self._task:  # otherwise `run` ends as it starts
             background.background_loop().call_soon_threadsafe(self._task.cancel)
 
     async def run(self) -> Any:
@@ -205,16 +205,16 @@ class Sweep:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._pace.changes_in(loop_time())):
                         await self._changed.wait()
-                if self._storing is not None and self._storing.done():
+                if self._storing and self._storing.done():
                     break  # it failed
         finally:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
-            if self._storing is not None:
+            if self._storing:
                 await self._storing
 
-        if self._fatal is not None and not self.progress.done:
+        if self._fatal and not self.progress.done:
             raise self._fatal
 
     def _send(self) -> None:

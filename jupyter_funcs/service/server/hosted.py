@@ -257,7 +257,7 @@ class LiveService:
             log.error("%s\nThe functions from before are still served.", error)  # noqa: TRY400 - one line
             return
 
-        if self._loop is not None:
+        if self._loop:
             self._loop.call_soon_threadsafe(self.start)
         log.info("Reloaded: serving %s.", self.service.about)
         if changed := [name for name in fixed if wanted[name] != fixed[name]]:
