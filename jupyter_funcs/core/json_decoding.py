@@ -9,7 +9,6 @@ known before Arrow may decode them.
 
 from __future__ import annotations
 
-import ast
 import gc
 import json
 import math
@@ -106,13 +105,6 @@ def read_object(data: bytes | str) -> JsonObject:
         # It refuses NaN and Infinity.
         return only(dict, json.loads(data, parse_constant=int))
     return {}
-
-
-def json_of_python(text: str) -> str:
-    """Return the JSON of a dictionary that is written as in Python; an empty text for anything else."""
-    with suppress(Exception):  # it may be any text
-        return json.dumps({**ast.literal_eval(text.strip())})
-    return ""
 
 
 def referred(ref: Any, root: Any) -> Any:

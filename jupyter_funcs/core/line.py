@@ -11,17 +11,16 @@ it is text.
 from __future__ import annotations
 
 import argparse
+import ast
 import builtins
 import json
 import re
 import unicodedata
 from collections.abc import Mapping
 from contextlib import suppress
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from jupyter_funcs.core.errors import ArgumentError, ConfigError
-from jupyter_funcs.core.json_decoding import json_of_python
 from jupyter_funcs.core.text import did_you_mean, inert, quote
 
 if TYPE_CHECKING:
@@ -204,9 +203,19 @@ def _object_end(text: str, begin: int = 0) -> int:
     """Return where the object ends that begins here, as JSON or Python has it; 0 if there is none."""
     with suppress(ValueError, RecursionError):
         return json.JSONDecoder().raw_decode(text, begin)[1]
-    closed = islice(re.compile("}").finditer(text, begin), _MAX_TRIES)
-    ends = (brace.end() for brace in closed)
-    return next((end for end in ends if json_of_python(text[begin:end])), 0)
+    end = begin
+    for _ in range(_MAX_TRIES):
+        end = text.find("}", end) + 1
+        if not end or json_of_python(text[begin:end]):
+            return end
+    return 0
+
+
+def json_of_python(text: str) -> str:
+    """Return the JSON of a dictionary that is written as in Python; an empty text for anything else."""
+    with suppress(Exception):  # it may be any text
+        return json.dumps({**ast.literal_eval(text.strip())})
+    return ""
 
 
 def unquoted(word: str) -> str:
