@@ -29,8 +29,9 @@ from jupyter_funcs.core.text import (
     visible,
 )
 from jupyter_funcs.frames.columns import MAX_EXACT, labelled
+from jupyter_funcs.frames.display import format_of
 from jupyter_funcs.frames.media import file_of
-from jupyter_funcs.frames.roles import are_days, flat, is_fraction
+from jupyter_funcs.frames.roles import are_days, flat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -60,6 +61,14 @@ _SHEET_TIMES = (
     pd.Timestamp("1900-03-01"),
     pd.Timestamp("9999-12-31 23:59:59.999").as_unit("ms"),
 )
+# By the type of a cell, and of numbers by what their column reads as.
+_SHEET_FORMATS = {
+    dt.date: "yyyy-mm-dd",
+    dt.datetime: "yyyy-mm-dd hh:mm:ss.000",
+    "money": "#,##0.00",
+    "count": "#,##0",
+    "percent": "0.0%",
+}
 _CELLS_MEASURED = 1000
 _WIDEST = 60
 
@@ -312,26 +321,20 @@ def _xlsx(frame: pd.DataFrame) -> bytes:
         sheet.freeze_panes(1, 0)
         sheet.autofilter(0, 0, rows, max(columns - 1, 0))
         bold = book.add_format({"bold": True})
-        texts = {
-            dt.date: "yyyy-mm-dd",
-            dt.datetime: "yyyy-mm-dd hh:mm:ss.000",
-            float: "0.0%",
-        }
-        formats = {
-            kind: book.add_format({"num_format": text}) for kind, text in texts.items()
+        formats: dict[object, Any] = {
+            kind: book.add_format({"num_format": text})
+            for kind, text in _SHEET_FORMATS.items()
         }
         for place, (name, column) in enumerate(frame.items()):
             sheet.write_string(0, place, _excel_cell(str(name), 0, place), bold)
-            own = formats
-            if column.dtype.kind not in "iuf" or not is_fraction(column, name):
-                own = formats | {float: None}
             cells = _excel_cells(column, place)
-            sheet.set_column(place, place, _excel_width(str(name), cells))
+            width = _excel_width(str(name), cells)
+            sheet.set_column(place, place, width, formats.get(format_of(column).type))
             for row, cell in enumerate(cells, start=1):
                 if isinstance(cell, str):
                     sheet.write_string(row, place, cell)
                 elif cell is not None:
-                    sheet.write(row, place, cell, own.get(type(cell)))
+                    sheet.write(row, place, cell, formats.get(type(cell)))
 
     return file.getvalue()
 
@@ -339,7 +342,7 @@ def _xlsx(frame: pd.DataFrame) -> bytes:
 def _excel_width(name: str, cells: Sequence[Any]) -> int:
     """Return the width of a column, in characters; the button of the filter takes two."""
     texts = [
-        f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+        f"{cell:,.2f}" if isinstance(cell, int | float) else str(cell)
         for cell in cells[:_CELLS_MEASURED]
     ]
     return min(max(map(len, [f"{name}  ", *texts])) + 1, _WIDEST)

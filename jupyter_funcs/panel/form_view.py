@@ -741,9 +741,8 @@ def _is_extra(field: Field) -> bool:
 def _count_rows(field: Field, held: Any) -> int:
     """Return how many rows a list of objects has, or 1 for an object; 0 if its parts can't be shown."""
     rows = held if field.is_rows else [held]
-    if not (field.fields and isinstance(rows, list)) or len(rows) > _MOST_ROWS:
-        return 0
-    if all(isinstance(row, dict) for row in rows):
+    can_show = field.fields and isinstance(rows, list) and len(rows) <= _MOST_ROWS
+    if can_show and all(isinstance(row, dict) for row in rows):
         return len(rows)
     return 0
 

@@ -242,7 +242,6 @@ class ResultView:
         self, query: TableQuery, name: Name, *, replace: bool, steps: Steps = NO_STEPS
     ) -> Json:
         """Assign a view of the table to a variable."""
-        name = name.strip()
         frame = self.table.made(steps).frame(query)
         keeper = notebook.ResultVariable(self.function.slug, notebook.this_cell())
         taken = keeper.rename(name, "", frame, self.args, replace=replace)

@@ -119,8 +119,8 @@ def test_a_column_is_computed_and_a_pivot_made_of_it(
     name = at(page, "var-name").inner_text()
     printed = run_python(page, f"print(*{name}_pivot.iloc[0])")
     assert printed == "North 4200.0 5100.0 6000.0 6900.0"
-    pick(page, "view-code")
     expect(at(page, "table-code")).to_contain_text('.groupby(["Region", "PeriodLabel"]')
+    expect(at(page, "table-code")).to_contain_text(f"{name}_pivot = ")
     pick(page, "view-code", "tab:chart")
     expect(page.locator('[data-jf^="legend:"]')).to_have_count(3)
     look(page, "bench-pivot-chart-light")
@@ -213,7 +213,6 @@ def test_panels_with_a_logarithmic_axis_become_a_table(chart: Page) -> None:
     expect(page.locator(".jf-toast")).to_contain_text("_points holds the table")
     name = at(page, "var-name").inner_text()
     assert run_python(page, f"print({name}_points.shape[1])") == "7"
-    pick(page, "view-code")
     expect(at(page, "table-code")).to_contain_text("pivot_table(")
     pick(page, "view-code", "chip-remove:points")
     expect(at(page, "sort:Company Name")).to_be_visible()

@@ -453,7 +453,7 @@ def test_excel_holds_numbers_dates_and_truth_as_such_and_nothing_for_null() -> N
     sheet = cells(frame)
     assert [sheet[f"{column}1"][1] for column in "ABCDE"] == list(frame.columns)
     assert {at: cell for at, cell in sheet.items() if at.endswith("2")} == {
-        "A2": ("n", "3", ""),
+        "A2": ("n", "3", "#,##0"),
         "B2": ("n", "-0.5", ""),
         "C2": ("n", "45293", "yyyy-mm-dd"),
         "D2": ("n", "45293.5", "yyyy-mm-dd hh:mm:ss.000"),
@@ -463,15 +463,19 @@ def test_excel_holds_numbers_dates_and_truth_as_such_and_nothing_for_null() -> N
 
 
 def test_excel_shows_growth_in_percent_below_a_header_that_stays_and_filters() -> None:
-    """Fractions stay numbers; growth that is in percent already is unchanged."""
+    """Growth that is in percent already is unchanged. Amounts and counts have separators, years and ratios none."""
     frame = pd.DataFrame(
         {"Spend Growth": [0.097, -0.02], "Growth (%)": [9.5, 5.0], "x": [0.5, 1]}
     )
-    sheet = cells(frame)
-    assert [sheet[f"{column}2"][1:] for column in "ABC"] == [
+    amounts = {"Spend": [1234567.891, -5.0], "Orders": [1234567, 2], "Year": [2024] * 2}
+    sheet = cells(frame.assign(**amounts))
+    assert [sheet[f"{column}2"][1:] for column in "ABCDEF"] == [
         ("0.097", "0.0%"),
         ("9.5", ""),
         ("0.5", ""),
+        ("1234567.891", "#,##0.00"),
+        ("1234567", "#,##0"),
+        ("2024", ""),
     ]
     save(frame, stream := io.BytesIO(), "xlsx")
     with zipfile.ZipFile(stream) as parts:
@@ -526,15 +530,17 @@ def test_columns_of_excel_are_as_wide_as_what_they_show() -> None:
             "a measure with a long name": [1 / 3],
             "n": [1],
             "text": ["x" * 500],
+            "Spend": [1234567.891],
         }
     )
     save(frame, stream := io.BytesIO(), "xlsx")
     columns = openpyxl.load_workbook(stream).active.column_dimensions
-    at, measure, number, text = (columns[letter].width for letter in "ABCD")
+    at, measure, number, text, money = (columns[letter].width for letter in "ABCDE")
     assert at > len("2024-01-02 10:30:01")
     assert len("a measure with a long name") < measure < 32
     assert number < 6
     assert 50 < text < 65
+    assert money > len("1,234,567.89")
 
 
 @pytest.mark.parametrize(

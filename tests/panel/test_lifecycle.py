@@ -467,7 +467,7 @@ def test_the_code_of_a_view_makes_the_variable_that_it_became(
     taken = page.ask("assign", **of_view, name="f", replace=False)
     assert taken["exists"]
     assert "view" not in page.ask("table_code", **of_view)["code"]
-    said = page.ask("assign", **of_view, name=" view ", replace=False)["said"]
+    said = page.ask("assign", **of_view, name="view", replace=False)["said"]
     assert said == "view holds the table as it is shown."
 
     frame = shell.user_ns.pop("view")

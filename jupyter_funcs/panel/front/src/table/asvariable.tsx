@@ -26,7 +26,7 @@ export function AsVariable({ grid: { off, code }, result, ending }: AsVariablePr
   };
   return (
     <Opener
-      kind="is-link is-first"
+      kind="is-link"
       label="As variable"
       data-jf="assign"
       opens="dialog"
