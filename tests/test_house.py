@@ -199,9 +199,8 @@ def hooks() -> list[dict[str, Any]]:
 
 def test_a_commit_is_checked_with_what_the_environment_has() -> None:
     """No hook downloads anything: each runs a program that the extra check brings along."""
-    brought = {Requirement(requirement).name for requirement in EXTRAS["check"]} | {
-        "python"
-    }
+    brought = {Requirement(requirement).name for requirement in EXTRAS["check"]}
+    brought.add("python")
     assert [hook["id"] for hook in hooks()] == [
         "ruff-check",
         "ruff-format",

@@ -195,12 +195,8 @@ def ansible() -> Functions:
             re.DOTALL | re.MULTILINE,
         )
         try:
-            options = (
-                yaml.load(documentation[2] if documentation else "", yaml.CSafeLoader)[
-                    "options"
-                ]
-                or {}
-            )
+            text = documentation[2] if documentation else ""
+            options = yaml.load(text, yaml.CSafeLoader)["options"] or {}
         except (yaml.YAMLError, TypeError, KeyError):
             continue
         declarations = []

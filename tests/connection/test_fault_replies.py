@@ -1838,24 +1838,13 @@ def test_61_what_is_shown_is_inert(case: Case) -> None:
     """The panel's table contains no control characters and no markup."""
     table = display.table_html(read_quietly(case))
     assert inert_lines(table)
-    assert not set(re.findall("<[^>]*>", table)) - {
-        *(
-            "<thead>",
-            "</thead>",
-            "<tbody>",
-            "</tbody>",
-            "<tr>",
-            "</tr>",
-            "</th>",
-            "</td>",
-        ),
-        *("<table>", "</table>"),
-        *(
-            f'<{cell} style="text-align: {side}">'
-            for cell in ('th scope="col"', "td")
-            for side in ("left", "right")
-        ),
+    plain = "<thead> </thead> <tbody> </tbody> <tr> </tr> </th> </td> <table> </table>"
+    cells = {
+        f'<{cell} style="text-align: {side}">'
+        for cell in ('th scope="col"', "td")
+        for side in ("left", "right")
     }
+    assert set(re.findall("<[^>]*>", table)) <= cells.union(plain.split())
 
 
 # --- single rows ---

@@ -196,7 +196,7 @@ with echoing() as server:
     favourites.mark("F", is_favourite=True)
     presets = Presets("demo", folder / "presets.toml")
     with full():
-        found = [*failures({{"list": lambda: connect().names, "demo": jf.connect}})]
+        outcomes = [*failures({{"list": lambda: connect().names, "demo": jf.connect}})]
     funcs = connect()
     function = funcs.f.with_options(retries=0)
     assert len(function(a="5")) == 1
@@ -211,9 +211,9 @@ with echoing() as server:
         "history": lambda: funcs.history.save(on=True),
     }}
     with full():
-        found += failures(calls)
+        outcomes += failures(calls)
         favourites.mark("G", is_favourite=True)
-    for name, error in found:
+    for name, error in outcomes:
         assert isinstance(error, jf.FuncsError) and "Too many open files" in str(error), (name, error)
     assert favourites.names == ["F", "G"] and "Too many open files" in favourites.trouble
     assert (folder / "favourites.json").read_bytes() == saved

@@ -155,10 +155,10 @@ LEFT = """
     import atexit, sys, threading
     shell = get_ipython()
     print([
-        [getattr(one, "matcher_identifier", repr(one)) for one in shell.Completer.custom_matchers],
+        [getattr(matcher, "matcher_identifier", repr(matcher)) for matcher in shell.Completer.custom_matchers],
         [[kind, name] for kind, table in shell.magics_manager.magics.items() for name in table if "funcs" in name],
         sorted(shell.magics_manager.registry),
-        [type(one).__name__ for one in shell.configurables],
+        [type(configurable).__name__ for configurable in shell.configurables],
         {event: len(heard) for event, heard in shell.events.callbacks.items()},
         len(shell.input_transformers_cleanup + shell.input_transformers_post + shell.ast_transformers),
         sorted(thread.name for thread in threading.enumerate() if not thread.name.startswith("asyncio_")),

@@ -375,8 +375,8 @@ def read(database):
             database.read("SELECT name FROM sqlite_master ORDER BY name")
             time.sleep(0.0001)
 databases = [Database(None) for _ in range(12)]
-for each in databases:
-    threading.Thread(target=read, args=(each,), daemon=True).start()
+for database in databases:
+    threading.Thread(target=read, args=(database,), daemon=True).start()
 time.sleep(0.1)
 """
     done = [

@@ -660,9 +660,8 @@ def test_a_brand_outside_the_report_is_refused_by_name(service: Wire) -> None:
     ["2025-02-30", "30.10.2025", "20251030", "2025-W10-1", "2025-10-30T00:00", "soon"],
 )
 def test_a_date_that_does_not_exist_is_refused(service: Wire, text: str) -> None:
-    [error] = service.errors("Get Report", report_id="RPT-101", report_time_after=text)[
-        "report_time_after"
-    ]
+    name = "report_time_after"
+    [error] = service.errors("Get Report", report_id="RPT-101", **{name: text})[name]
     assert f"'{text}'" in error
     assert "YYYY-MM-DD" in error
 

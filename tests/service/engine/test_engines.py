@@ -322,9 +322,9 @@ from jupyter_funcs.service import function
 def spend(call, symbol: str):
     cards, companies = call.table("cards"), call.table("companies")
     days = call.fetch(cards.filter(cards.symbol == symbol).date.nunique().name("days").as_table())[0]["days"]
-    found = cards.filter(cards.symbol == symbol).join(companies, cards.symbol == companies.Symbol)
-    return found.group_by("InstrumentName", "region").agg(
-        cents=found.spend_cents.sum(), mean=found.spend_cents.mean() / 2, days=ibis.literal(days)
+    joined = cards.filter(cards.symbol == symbol).join(companies, cards.symbol == companies.Symbol)
+    return joined.group_by("InstrumentName", "region").agg(
+        cents=joined.spend_cents.sum(), mean=joined.spend_cents.mean() / 2, days=ibis.literal(days)
     ).order_by("region")
 
 @function(asset="a")

@@ -45,10 +45,10 @@ IS_X86 = platform.machine() == "x86_64"
 
 
 def system(number, *arguments):
-    found = LIBC.syscall(number, *arguments)
-    if found == -1:
+    result = LIBC.syscall(number, *arguments)
+    if result == -1:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return found
+    return result
 
 
 def by_descriptor(change, path):
@@ -77,15 +77,15 @@ def swapped(path):
 
 
 def flags(descriptor):
-    found = bytearray(8)
-    fcntl.ioctl(descriptor, 0x80086601, found)
-    fcntl.ioctl(descriptor, 0x40086602, struct.pack("q", struct.unpack("q", found)[0] | 0x40))
+    value = bytearray(8)
+    fcntl.ioctl(descriptor, 0x80086601, value)
+    fcntl.ioctl(descriptor, 0x40086602, struct.pack("q", struct.unpack("q", value)[0] | 0x40))
 
 
 def project(descriptor):
-    found = bytearray(28)
-    fcntl.ioctl(descriptor, 0x801C581F, found)
-    fcntl.ioctl(descriptor, 0x401C5820, struct.pack("I24x", 0x80 | struct.unpack_from("I", found)[0]))
+    value = bytearray(28)
+    fcntl.ioctl(descriptor, 0x801C581F, value)
+    fcntl.ioctl(descriptor, 0x401C5820, struct.pack("I24x", 0x80 | struct.unpack_from("I", value)[0]))
 
 
 CHANGES = {
@@ -195,14 +195,14 @@ def ended(pid):
 
 
 def tried(attempts, *arguments):
-    found = {}
+    errors = {}
     for name, attempt in attempts.items():
         try:
             attempt(*arguments)
-            found[name] = ""
+            errors[name] = ""
         except (OSError, subprocess.CalledProcessError) as error:
-            found[name] = type(error).__name__
-    return found
+            errors[name] = type(error).__name__
+    return errors
 
 
 @function
@@ -217,14 +217,14 @@ def keeping(path):
 @function
 def reopen() -> dict:
     """Set the modes, as they are, of what was open before: files, the program itself, its root and its folders."""
-    found = {}
+    places_open = {}
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):
             kind = stat.S_IFMT(os.fstat(int(name)).st_mode)
             if kind not in {stat.S_IFIFO, stat.S_IFSOCK}:
-                found[os.readlink(f"/proc/self/fd/{name}")] = lambda name=name: keeping(f"/proc/self/fd/{name}")
+                places_open[os.readlink(f"/proc/self/fd/{name}")] = lambda name=name: keeping(f"/proc/self/fd/{name}")
     places = ["/proc/self/exe", "/proc/self/root", "/proc/self/cwd/..", f"/proc/{os.getppid()}/exe"]
-    return tried(found | {place: lambda place=place: keeping(place) for place in places})
+    return tried(places_open | {place: lambda place=place: keeping(place) for place in places})
 
 
 @function
@@ -303,18 +303,18 @@ if __name__ == "__main__":
     setup = WorkerSetup((folder / "functions",), default_asset="a", hidden=(Path(sys.argv[3]), folder / "service.toml"))
     workers = Workers(setup)
     call = DuckDBEngine(companies.reference(), None).call()
-    found = {}
+    replies = {}
     try:
-        functions = {each.name: each for each in workers.load()}
+        functions = {function.name: function for function in workers.load()}
         for at, (name, args) in enumerate(orders):
             try:
                 body = background.run(functions[name].body(call, 1, "json", args, typed=False)).content
-                found[at] = json.loads(json.loads(bytes(body))["body"])
+                replies[at] = json.loads(json.loads(bytes(body))["body"])
             except Exception as error:
-                found[at] = f"{type(error).__name__}: {error}"
+                replies[at] = f"{type(error).__name__}: {error}"
     finally:
         workers.close()
-    print(json.dumps([found[at] for at in range(len(orders))]))
+    print(json.dumps([replies[at] for at in range(len(orders))]))
 """
 
 

@@ -120,8 +120,8 @@ def share_many_files() -> int:
 def nowhere() -> int:
     """Write to files that are in no folder."""
     files = [os.memfd_create(str(number)) for number in range(3)]
-    for each in files:
-        os.write(each, bytes(10**8))
+    for file in files:
+        os.write(file, bytes(10**8))
     time.sleep(60)
     return len(files)
 
@@ -129,9 +129,9 @@ def nowhere() -> int:
 @function(asset="a")
 def unlinked() -> int:
     files = [open(str(number), "wb", 0) for number in range(3)]
-    for each in files:
-        os.unlink(each.name)
-        each.write(bytes(10**8))
+    for file in files:
+        os.unlink(file.name)
+        file.write(bytes(10**8))
     time.sleep(60)
     return len(files)
 
@@ -221,8 +221,8 @@ def forged_reply(call, kind: str) -> int:
     texts = dict.fromkeys(["name", "description", "asset", "entry_point", "notebook_name", "place"], "")
     parameter = {"name": "", "type": "str", "code": 0, "required": False, "default": None}
     last = {"group": None, "author": None, "rules": [], "is_notebook": False, "parameters": [parameter]}
-    found = {"functions": [texts | last], "errors": None, "tables": None}[kind]
-    start = msgspec.msgpack.encode({"kind": "body", kind: found})[:-1]
+    value = {"functions": [texts | last], "errors": None, "tables": None}[kind]
+    start = msgspec.msgpack.encode({"kind": "body", kind: value})[:-1]
     if kind == "functions":
         parts = [b"\\xdd" + many.to_bytes(4, "big"), bytes([0x90]) * many]
     else:
@@ -247,11 +247,11 @@ def open_files() -> int:
 @function(asset="a")
 def read(path: str) -> str:
     """Return what can be read, from here and from a process of its own."""
-    found = subprocess.run(["cat", path], capture_output=True)
+    process = subprocess.run(["cat", path], capture_output=True)
     try:
-        return Path(path).read_bytes().decode(errors="replace") + found.stdout.decode()
+        return Path(path).read_bytes().decode(errors="replace") + process.stdout.decode()
     except OSError as error:
-        return f"{type(error).__name__}: {found.stdout.decode()}"
+        return f"{type(error).__name__}: {process.stdout.decode()}"
 
 
 @function(asset="a")
@@ -323,8 +323,8 @@ def locks() -> int:
 def companies(call, symbol: Annotated[str, ListedBy("Known", known)] = "known", first: int = 1):
     """Return an expression."""
     import ibis  # not above, because each process of a test would wait for it
-    found = call.fetch(call.table("companies").limit(first))
-    return call.table("companies").limit(len(found)).mutate(known=ibis.literal(symbol))
+    rows = call.fetch(call.table("companies").limit(first))
+    return call.table("companies").limit(len(rows)).mutate(known=ibis.literal(symbol))
 
 
 @function(asset="a")
@@ -334,7 +334,7 @@ def memory_table():
 
 
 @function(asset="a")
-def choose(panel: Annotated[str, Options(lambda reference: tuple(each.name for each in reference.panels))]) -> str:
+def choose(panel: Annotated[str, Options(lambda reference: tuple(panel.name for panel in reference.panels))]) -> str:
     return panel
 
 
@@ -346,7 +346,7 @@ class Order:
 
 @function(asset="a")
 def order(first: Order, rest: list[Order] = [Order("ink")]) -> int:
-    return sum(each.pieces for each in [first, *rest])
+    return sum(order.pieces for order in [first, *rest])
 
 
 @function(asset="a")

@@ -176,17 +176,14 @@ def assert_documented(
     document: dict[str, Any], path: str, reply: httpx.Response
 ) -> None:
     """Check a reply against the document."""
-    documented = next(iter(document["paths"][path].values()))["responses"][
-        str(reply.status_code)
-    ]
+    [operation] = document["paths"][path].values()
+    documented = operation["responses"][str(reply.status_code)]
     if "$ref" in documented:
-        documented = document["components"]["responses"][
-            documented["$ref"].split("/")[-1]
-        ]
+        name = documented["$ref"].split("/")[-1]
+        documented = document["components"]["responses"][name]
     assert all(name in reply.headers for name in documented["headers"])
-    schema = documented["content"][reply.headers["content-type"].partition(";")[0]][
-        "schema"
-    ]
+    media_type = reply.headers["content-type"].partition(";")[0]
+    schema = documented["content"][media_type]["schema"]
     is_json = reply.headers["content-type"] == "application/json"
     Draft202012Validator({**schema, "components": document["components"]}).validate(
         reply.json() if is_json else reply.text
