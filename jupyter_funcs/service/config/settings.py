@@ -129,6 +129,12 @@ class Server(Section):
     keep_size_a_user: Memory = ByteSize(_KEPT.size_a_user)
     log: Literal["text", "json"] = "text"
 
+    @model_validator(mode="after")
+    def _both_of_tls(self) -> Self:
+        if bool(self.tls_certificate) != bool(self.tls_key):
+            raise ValueError("needs both tls_certificate and tls_key, or neither.")
+        return self
+
     def share(self, limit: int) -> int:
         """Return what each process may have of a limit."""
         return math.ceil(limit / self.processes)

@@ -423,7 +423,7 @@ CALENDARS = [
         QUARTERS,
         "quarter,start,end,reported\nFQ1 2020,2020-01-01,2020-03-31,yes\n",
         (
-            "line 17, data.calendar: no quarter covers the data of 'A US EQUITY', 'B US EQUITY'. "
+            "line 17, data.calendar: no quarter covers the data of 'A US EQUITY' and 'B US EQUITY'. "
             "Add rows for them."
         ),
     ),
