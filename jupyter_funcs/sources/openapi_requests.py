@@ -465,6 +465,8 @@ def _query(where: Values, value: Any) -> list[str]:
 
     sent = []
     for key, item in pairs:
+        if item is None and isinstance(value, dict):
+            continue
         text = escaped(text_of(item))
         # A list within an object has no style of its own; with commas, servers read it most often.
         if isinstance(item, list):

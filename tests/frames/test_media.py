@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs.core.errors import ArgumentError, ConfigError, ProtocolError
+from jupyter_funcs.core.errors import ArgumentError, ProtocolError
 from jupyter_funcs.frames.media import media_to_frame
 from tests.growth import assert_linear
 
@@ -104,12 +104,6 @@ def test_a_reply_of_any_media_type_is_a_frame(
     else:
         assert frame.iloc[0, 0] == expected
     assert requests[0].headers["accept"] == media_types[0]
-
-
-def test_an_operation_that_shows_a_web_page_is_left_out() -> None:
-    session = session_of(["text/html"], b"", "text/html", [])
-    with pytest.raises(ConfigError, match="its reply is a web page"):
-        list(session)
 
 
 @pytest.mark.parametrize(
