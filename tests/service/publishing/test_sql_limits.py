@@ -107,7 +107,7 @@ def kinds(call):
         text=ibis.literal("ä"),
     )
 '''
-MEMORY = "400MB"
+MEMORY = 400_000_000  # bytes
 
 
 @pytest.fixture(scope="module")

@@ -885,9 +885,10 @@ def test_a_file_whose_import_takes_too_long_is_left_out(
 
 @pytest.mark.slow
 def test_a_process_that_has_no_time_to_begin_is_told_from_one_that_ended(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "ok.py").write_text("")
+    """It is ended at its first check: there is no file whose import could take the time."""
+    monkeypatch.setattr(worker_pool, "GRACE_SECONDS", 0.0)
     setup = WorkerSetup((tmp_path,), import_seconds=0)
     with (
         contextlib.closing(Workers(setup)) as workers,

@@ -1079,7 +1079,7 @@ def test_each_line_of_a_log_for_machines_is_json(
     """Also those that say where the service is."""
     service = serve("--config", config)
     assert service.end() == 0
-    events = [json.loads(line)["event"] for line in service.said.splitlines()]
+    events = [json.loads(line)["event"] for line in service.output.splitlines()]
     assert any(event.startswith("Serving ") for event in events)
 
 
