@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -214,7 +215,8 @@ def _number(param: Param, args: Args, first: int) -> int:
 def _typed(param: Param, text: str) -> Any:
     kind = only(dict, param.schema).get("type")
     if kind == "object" or (kind in {"integer", "number"} and text.isdecimal()):
-        return json.loads(text)
+        with suppress(ValueError):  # a server may lead on with any text
+            return json.loads(text)
     return text
 
 

@@ -215,6 +215,12 @@ def by_last_key(request: Request) -> Any:
     )
 
 
+def by_key_of_text(request: Request) -> Any:
+    start = int(request.query_params.get("ExclusiveStartKey", "k0")[1:])
+    more = {"LastEvaluatedKey": f"k{start + SIZE}"} if start + SIZE < TOTAL else {}
+    return {"Items": ROWS[start : start + SIZE]} | more
+
+
 def by_next_start(request: Request) -> Any:
     start = number(request, "start")
     following = start + SIZE if start + SIZE < TOTAL else None
@@ -262,6 +268,7 @@ STYLES: dict[str, tuple[Callable[[Request], Any], str, str]] = {
     "link_and_count": (by_link_and_count, "$skip", "integer"),
     "transfer_limit": (by_transfer_limit, "resultOffset", "integer"),
     "last_key": (by_last_key, "ExclusiveStartKey", "object"),
+    "key_of_text": (by_key_of_text, "ExclusiveStartKey", "object"),
     "next_start": (by_next_start, "start", "integer"),
     "marker": (by_marker, "Marker", "string"),
     "continuation": (by_continuation, "continuation-token", "string"),

@@ -210,9 +210,13 @@ class KeptRecords:
                 place.unlink()
         return is_alive
 
-    def is_demanded(self, user: int, id_: str) -> bool:
-        """Return whether another process has asked for a run of this one."""
-        return self._place(user, f"{id_}.wanted").exists()
+    def demanded(self, keys: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+        """Return the runs of this process, of some users and ids, that another one has asked for."""
+        return [
+            (user, id_)
+            for user, id_ in keys
+            if self._place(user, f"{id_}.wanted").exists()
+        ]
 
     def _place(self, user: int, name: str) -> Path:
         return self._begun / f"{user}.{name}"

@@ -493,7 +493,7 @@ class KeptRuns:
             wanted.typed,
             live.address,
         )
-        live.number = self._records.add(live.user.id, live.id, *what, state=state) or 0
+        live.number = self._records.add(live.user.id, live.id, *what, state=state)
         self._records.release(live.user.id, live.id)
 
     def _keep(self, live: _Live) -> bool:
@@ -630,9 +630,9 @@ class KeptRuns:
                 if monotonic() > pruned + _PRUNE_SECONDS:
                     pruned = monotonic()
                     await to_thread(self._records.prune)
-                for key in [*self._live, *self._held]:
-                    if self._records.is_demanded(*key):
-                        await to_thread(self._sought, key)
+                keys = [*self._live, *self._held]
+                for key in await to_thread(self._records.demanded, keys):
+                    await to_thread(self._sought, key)
                 for run in await to_thread(self._records.to_cancel):
                     if live := self._live.get((run.user, run.id)):
                         live.cancelled.set()
