@@ -48,12 +48,22 @@ _open: weakref.WeakKeyDictionary[Panel, list[notebook.Cell]] = (
     weakref.WeakKeyDictionary()
 )
 
-_UNPACK = """const packed = Uint8Array.from(atob("%s"), (each) => each.charCodeAt(0));
-const script = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
-const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
-const { default: panel } = await import(address);
-URL.revokeObjectURL(address);
-export default panel;
+# anywidget drops every message to a model whose module has not loaded within 2 s, so that this one waits for nothing.
+_UNPACK = """const unpack = async () => {
+  const packed = Uint8Array.from(atob("%s"), (character) => character.charCodeAt(0));
+  const script = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  const address = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+  const { default: panel } = await import(address);
+  URL.revokeObjectURL(address);
+  return panel;
+};
+const unpacked = unpack();
+export default {
+  async render(view) {
+    const panel = await unpacked;
+    return view.signal?.aborted ? undefined : panel.render(view);
+  },
+};
 """
 
 

@@ -42,6 +42,29 @@ def test_that_the_kernel_has_gone_is_said(
     assert page.locator('[data-jf="grid"] [role=gridcell]').count() > 0
 
 
+# Longer than the 2 s after which anywidget gives a model up.
+SLOW_TO_UNPACK = """const Unpacked = window.DecompressionStream;
+window.DecompressionStream = class {
+    constructor(format) {
+        const { writable, readable } = new Unpacked(format);
+        const start = () => new Promise(resolve => setTimeout(resolve, 3000));
+        this.writable = writable;
+        this.readable = readable.pipeThrough(new TransformStream({ start }));
+    }
+};"""
+
+
+@pytest.mark.slow
+def test_a_page_that_loads_the_panel_slowly_still_hears_the_kernel(
+    page: Page, open_notebook: Callable[..., Page]
+) -> None:
+    """What the kernel says before the script is there isn't lost, nor what it says later."""
+    page.add_init_script(SLOW_TO_UNPACK)
+    open_notebook(f"{OPEN.removesuffix('panel')}panel.run()\npanel.result()\npanel")
+    wait_for(page, "done", 1)
+    run(page)
+
+
 @pytest.mark.slow
 def test_two_views_of_a_panel_show_the_same(open_notebook: Callable[..., Page]) -> None:
     """A second view follows the first one, and answers by itself."""
@@ -50,12 +73,10 @@ def test_two_views_of_a_panel_show_the_same(open_notebook: Callable[..., Page]) 
     page.evaluate("window.jupyterapp.commands.execute('notebook:create-output-view')")
     page.wait_for_function(
         "document.querySelectorAll('[data-jf=panel][data-state=done]').length === 2",
-        timeout=60_000,
     )
     page.locator('[data-jf="tab:code"]').nth(1).click()
     page.wait_for_function(
         "document.querySelectorAll('[data-jf=\"code:magic\"]').length === 2",
-        timeout=60_000,
     )
 
 
