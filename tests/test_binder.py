@@ -18,7 +18,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from tests.browser.conftest import CHROMIUM, FLAGS, lacking
+from tests.browser.conftest import CHROMIUM, FLAGS, PATIENCE, lacking
 from tests.browser.steps import CARD, at, choose, fill, look, run, wait_for
 
 if TYPE_CHECKING:
@@ -199,6 +199,7 @@ def offline_page() -> Iterator[tuple[Page, list[str]]]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.set_default_timeout(PATIENCE)
         page.route("**/*", stay)
         yield page, elsewhere
         browser.close()
@@ -223,10 +224,8 @@ def test_the_plain_address_opens_the_quickstart_and_its_cells_run(
         page.goto(f"{url}?token=tests")
         assert page.url == f"{url}lab/tree/notebooks/quickstart.ipynb"
         cells = page.locator(".jp-Notebook .jp-CodeCell")
-        expect(cells.first).to_be_visible(timeout=90_000)
-        expect(page.locator("#jp-main-statusbar")).to_contain_text(
-            "Idle", timeout=60_000
-        )
+        expect(cells.first).to_be_visible()
+        expect(page.locator("#jp-main-statusbar")).to_contain_text("Idle")
         page.wait_for_timeout(3000)  # a question about news would be here by now
         look(page, "binder-1-first")
         expect(page.locator(".Toastify__toast, .jp-Dialog")).to_have_count(0)
@@ -234,9 +233,7 @@ def test_the_plain_address_opens_the_quickstart_and_its_cells_run(
 
         cells.first.locator(".cm-content").click()
         page.keyboard.press("Shift+Enter")
-        expect(cells.first.locator(".jp-InputPrompt")).to_have_text(
-            "[1]:", timeout=60_000
-        )
+        expect(cells.first.locator(".jp-InputPrompt")).to_have_text("[1]:")
         expect(cells.first.locator(".jp-OutputArea-output")).to_have_count(0)
         for number in (1, 2):
             cells.nth(number).locator(".cm-content").click()
@@ -253,6 +250,6 @@ def test_the_plain_address_opens_the_quickstart_and_its_cells_run(
 
         # Voila's own page asks for icons and MathJax from elsewhere; it is whole without.
         page.goto(f"{url}voila/render/notebooks/panel.ipynb?token=tests")
-        expect(at(page, "grid")).to_contain_text("PeriodLabel", timeout=60_000)
+        expect(at(page, "grid")).to_contain_text("PeriodLabel")
         look(page, "binder-4-voila")
     assert {path: path.stat().st_mtime_ns for path in data} == data

@@ -38,7 +38,8 @@ FLAGS = [
 # Voila's own page asks for its icons there, panel or not; it gets none here, so no button of ours may need one.
 OF_VOILA = "https://cdn.jsdelivr.net/npm/@fortawesome/fontawesome-free@"
 AXE = "axe-core@4.14.1"
-expect.set_options(timeout=60_000)  # of one thing; a busy machine takes its time
+PATIENCE = 180_000  # milliseconds for one thing; a busy machine takes its time
+expect.set_options(timeout=PATIENCE)
 _IDLE = "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 _RUN_ALL = "void window.jupyterapp.commands.execute('notebook:run-all-cells').then(() => { window.ranAll = true })"
 
@@ -102,6 +103,7 @@ def context(
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         context = browser.new_context(viewport={"width": 1440, "height": 900})
+        context.set_default_timeout(PATIENCE)
         context.route("**/*", stay)
         yield context
         browser.close()

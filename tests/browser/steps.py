@@ -53,12 +53,10 @@ def wait_for(page: Page, state: str, run: int | None = None) -> None:
     of_run = "" if run is None else f'[data-run="{run}"]'
     wanted = f'[data-jf="panel"][data-state="{state}"]{of_run}'
     try:
-        page.wait_for_selector(wanted, timeout=60_000, state="attached")
+        page.wait_for_selector(wanted, state="attached")
     except WaitedError:
         shown = page.evaluate(_SHOWN)
-        raise AssertionError(
-            f"{wanted} did not come within a minute, but there is {shown}"
-        ) from None
+        raise AssertionError(f"{wanted} did not come, but there is {shown}") from None
 
 
 def choose(page: Page, words: str, name: str) -> None:
@@ -124,9 +122,7 @@ def save_and_reload(page: Page) -> None:
     """Save the notebook by its key, pressed in the panel, and load the page again."""
     at(page, "history").focus()
     page.keyboard.press("Control+s")
-    page.wait_for_function(
-        "!window.jupyterapp.shell.currentWidget.context.model.dirty", timeout=60_000
-    )
+    page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty")
     page.reload()
 
 

@@ -62,9 +62,7 @@ def test_markup_is_text(
     page = open_in(fronts(kind), MATHEMATICS, HOSTILE)
     wait_for(page, "form")
     if kind == "lab":  # Voila has no mathematics of its own
-        expect(page.locator("mjx-container, .MathJax").first).to_be_attached(
-            timeout=60_000
-        )
+        expect(page.locator("mjx-container, .MathJax").first).to_be_attached()
     expect(at(page, "picker")).to_contain_text(SHOWN)
     the_form(page)
     at(page, "run").click()

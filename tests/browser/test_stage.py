@@ -54,7 +54,7 @@ def states(page: Page, stage: str, width: int, theme: str) -> Iterator[str]:
             "address => { sessionStorage.clear(); location.hash = address }",
             f"state={state}&width={width}&theme={theme}",
         )
-        page.wait_for_selector(f"body[data-ready='{state}']", timeout=60_000)
+        page.wait_for_selector(f"body[data-ready='{state}']")
         yield state
     assert wrong == []
 
