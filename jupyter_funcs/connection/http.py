@@ -12,7 +12,6 @@ from collections.abc import AsyncIterable
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from http import HTTPStatus
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote as quote_url
@@ -142,16 +141,12 @@ class Exchange:
                 request_id = response.headers.get("x-request-id", "")[:200]
                 progress.request_id = redacted_line(request_id, 80)
                 status = response.status_code
-                if status == HTTPStatus.NOT_MODIFIED and IF_CHANGED in request.headers:
+                if status == 304 and IF_CHANGED in request.headers:
                     return Reply(b"", secrets, lines=False, is_known=True)
-                leads_on = (
-                    status == HTTPStatus.SEE_OTHER and "location" in response.headers
-                )
-                is_accepted = (
-                    status == HTTPStatus.ACCEPTED and "Prefer" in request.headers
-                )
+                leads_on = status == 303 and "location" in response.headers
+                is_accepted = status == 202 and "Prefer" in request.headers
                 if (
-                    status == HTTPStatus.OK
+                    status == 200
                     or is_accepted
                     or (request.is_operation and (response.is_success or leads_on))
                 ):
@@ -177,7 +172,7 @@ class Exchange:
                 response = await stack.enter_async_context(
                     self._response(request, secrets, Progress())
                 )
-                if response.status_code >= HTTPStatus.BAD_REQUEST:
+                if response.status_code >= 400:
                     return await read_failure(response, secrets)
                 return Opened(response, self._pieces(response), stack.pop_all())
         except Exception as error:  # noqa: BLE001  # as above

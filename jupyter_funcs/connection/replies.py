@@ -9,7 +9,6 @@ import re
 import time
 import zlib
 from contextlib import suppress
-from http import HTTPStatus
 from traceback import clear_frames
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -98,10 +97,7 @@ _MAX_INPUT = 2**16
 # They may answer any request; others from 400 to 499 are about what an operation does.
 _OF_ANY_REQUEST = {400, 401, 403, 405, 407, 408, 409, 413, 422, 425, 429}
 # They may be about arguments, as a 422 is.
-_REFUSALS = {
-    HTTPStatus.BAD_REQUEST,
-    HTTPStatus.CONFLICT,
-}
+_REFUSALS = {400, 409}
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
@@ -173,9 +169,7 @@ async def read_reply(
     """Read the whole reply of a 200; one without content, if it may be, stands for no rows."""
     body = await _read(response, max_bytes, progress)
     content_type = response.headers.get("content-type", "")
-    if may_be_empty and (
-        response.status_code == HTTPStatus.SEE_OTHER or not body.strip()
-    ):
+    if may_be_empty and (response.status_code == 303 or not body.strip()):
         body = b"[]"
         content_type = ""
 
@@ -325,7 +319,7 @@ async def read_failure(
         return Failure(_refusal_of_operation(response, error_text(body)))
 
     error = _error(response, body, again)
-    if status == HTTPStatus.UNAUTHORIZED and not any(map(Hidden.reveal, secrets)):
+    if status == 401 and not any(map(Hidden.reveal, secrets)):
         what = f"The service needs a token{_after_colon(error_text(body))}"
         error = AuthenticationError(
             what, "Connect with token=…, or name the token's source in a profile."
@@ -336,9 +330,7 @@ async def read_failure(
     proof = Proof.FINAL
     if "funcs-run" not in response.headers:
         proof = proof_of_status(status)
-    return Failure(
-        error, proof, retry_after, rejects_token=status == HTTPStatus.UNAUTHORIZED
-    )
+    return Failure(error, proof, retry_after, rejects_token=status == 401)
 
 
 def _refusal_of_operation(response: httpx.Response, text: str) -> FunctionError:
@@ -346,7 +338,7 @@ def _refusal_of_operation(response: httpx.Response, text: str) -> FunctionError:
     status = response.status_code
     url = response.request.url.copy_with(query=None, fragment=None)
     address = redacted_line(str(url), _MAX_TEXT)
-    if status == HTTPStatus.NOT_FOUND:
+    if status == 404:
         return FunctionError(
             text or "The service has nothing of this name.",
             f"There is nothing at {address} (404).",
@@ -362,17 +354,15 @@ def _error(response: httpx.Response, body: bytes, again: str) -> FuncsError:
     text, by_argument = read_error(body)
     url = response.request.url.copy_with(query=None, fragment=None)
     is_ours = body.lstrip()[:1] == b"{"
-    if status == HTTPStatus.NOT_FOUND:
+    if status == 404:
         return _not_found(url, text, is_ours=is_ours)
-    if status == HTTPStatus.UNPROCESSABLE_ENTITY or (
-        by_argument and status in _REFUSALS
-    ):
+    if status == 422 or (by_argument and status in _REFUSALS):
         return ArgumentError(
             text or f"The service rejects the arguments ({status}).", errors=by_argument
         )
 
     if make := _BY_STATUS.get(status):
-        is_of_gateway = status == HTTPStatus.GATEWAY_TIMEOUT and not is_ours
+        is_of_gateway = status == 504 and not is_ours
         return make("" if is_of_gateway else text, again)
 
     if status >= 500:
