@@ -142,9 +142,7 @@ class Login(CachedToken):
 class FromKeyring(CachedToken):
     """An entry of the keyring; if the keyring can't be used, the user is asked for the token."""
 
-    def __init__(
-        self, label: str, base_url: str, user: str, make: Make = Secret
-    ) -> None:
+    def __init__(self, label: str, base_url: str, user: str, make: Make) -> None:
         super().__init__(label, make)
         self._base_url = base_url
         self._user = user
@@ -244,19 +242,19 @@ class OAuth(CachedToken):
 
         if (refresh := self._refresh) is not None:
             with suppress(AuthenticationError):  # it has ended as well
+                # Without a scope it is for what was granted, which may be less than what was asked for.
                 return self._fetched(
-                    # Without a scope it is for what was granted, which may be less than what was asked for.
-                    lambda client: client.refresh_token(
-                        urls["token"], refresh.reveal(), scope=""
-                    )
+                    lambda: {
+                        "grant_type": "refresh_token",
+                        "refresh_token": refresh.reveal(),
+                        "scope": "",
+                    }
                 )
             self._refresh = None
 
         if flow == "client":
             return self._fetched(
-                lambda client: client.fetch_token(
-                    urls["token"], grant_type="client_credentials", **self._more
-                )
+                lambda: {"grant_type": "client_credentials", **self._more}
             )
 
         raise AuthenticationError(
@@ -363,15 +361,18 @@ class OAuth(CachedToken):
             f"The {self.label} failed: {problem}.", _CHECK_CLIENT
         )
 
-    def _fetched(self, fetch: Callable[[Any], Any], client: Any = None) -> str:
-        """Return the access token of a reply, and keep what renews it."""
-        answer = self._sent(lambda: fetch(client or self._client()))
+    def _fetched(self, grant: Callable[[], dict[str, str]], client: Any = None) -> str:
+        """Return the access token for a grant, which may be a secret, and keep what renews it."""
+        url = self._flow()[1]["token"]
+        answer = self._sent(
+            lambda: (client or self._client()).fetch_token(url, **grant())
+        )
         self._ends = only(int, answer.get("expires_at")) or math.inf
         if refresh := only(str, answer.get("refresh_token")):
             self._refresh = Secret(refresh)
             with suppress(KeyringUnavailableError):
                 if "keep" in self._about:
-                    keyring_set(self._flow()[1]["token"], self._entry, self._refresh)
+                    keyring_set(url, self._entry, self._refresh)
 
         return only(str, answer.get("access_token"))
 
@@ -397,11 +398,12 @@ class OAuth(CachedToken):
             )
             answer = redirect.answer_to(url, self.label)
 
-        sent = {"code": answer["code"], "code_verifier": verifier}
         return self._fetched(
-            lambda client: client.fetch_token(
-                urls["token"], grant_type="authorization_code", **sent
-            ),
+            lambda: {
+                "grant_type": "authorization_code",
+                "code": answer["code"],
+                "code_verifier": verifier,
+            },
             client,
         )
 
@@ -428,11 +430,10 @@ class OAuth(CachedToken):
             time.sleep(min(max(seconds, 0.1), 60))
             try:
                 return self._fetched(
-                    lambda client: client.fetch_token(
-                        urls["token"],
-                        grant_type=_DEVICE_GRANT,
-                        device_code=about["device_code"],
-                    ),
+                    lambda: {
+                        "grant_type": _DEVICE_GRANT,
+                        "device_code": about["device_code"],
+                    },
                     client,
                 )
             except AuthenticationError as error:

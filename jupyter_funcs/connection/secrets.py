@@ -41,8 +41,12 @@ _LOGIN_CLAIMS = {
     "at_hash",
     "c_hash",
     "s_hash",
+    # Keycloak's, and Microsoft's.
+    "session_state",
+    "aio",
+    "rh",
+    "uti",
 }
-_LOGIN_CLAIMS |= {"session_state", "aio", "rh", "uti"}  # Keycloak's, and Microsoft's
 
 
 class Hidden:

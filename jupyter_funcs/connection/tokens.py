@@ -37,10 +37,8 @@ Make = Callable[[str], Secret]
 LogIn = Callable[[str, Hidden], Secret]  # with an email and a password
 BASIC = "Basic "
 COMMAND_SECONDS = 15.0
-RENEW_SECONDS = (
-    # A token is renewed this long before it expires, so that no run uses an expired one.
-    60.0
-)
+# A token is renewed this long before it expires, so that no run uses an expired one.
+RENEW_SECONDS = 60.0
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _MAX_BYTES = 64 * 1024
 
@@ -117,11 +115,10 @@ class Constant(TokenSource):
 class FromFunction(TokenSource):
     """A user's own function."""
 
-    label = "function that returns the token"
     renews = True
 
     def __init__(self, function: Callable[[], str]) -> None:
-        super().__init__(self.label)
+        super().__init__("function that returns the token")
         self._function = function
 
     def _read(self) -> str:
@@ -160,7 +157,7 @@ class FromEnvironment(TokenSource):
 class FromFile(TokenSource):
     """A file, read for each request."""
 
-    def __init__(self, label: str, path: str, make: Make = Secret) -> None:
+    def __init__(self, label: str, path: str, make: Make) -> None:
         super().__init__(label, make)
         self._path = path
         self()
@@ -234,15 +231,13 @@ class FromCommand(CachedToken):
     renews = True
     renew_seconds = RENEW_SECONDS
 
-    def __init__(
-        self, label: str, command: str | Sequence[str], make: Make = Secret
-    ) -> None:
+    def __init__(self, label: str, command: str | Sequence[str], make: Make) -> None:
         super().__init__(label, make)
         try:
             if isinstance(command, str):
                 self._words = shlex.split(command)
             else:
-                self._words = [str(word) for word in command]
+                self._words = list(map(str, command))
         except ValueError:
             self._words = []
 

@@ -14,6 +14,7 @@ import os
 import time
 import zlib
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -77,6 +78,7 @@ _MOST_KEPT = 100  # replies to listings
 _TIMER_STEP = 0.05
 
 
+@dataclass
 class KeptReplies:
     """
     The last reply to each request of a listing, in a folder that only this user can read, by who asked for it.
@@ -84,15 +86,9 @@ class KeptReplies:
     `why` says why the service can't be asked; then nothing is sent, and what is kept is used with a warning.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        identity: Callable[[Secret, Any], str],
-        why: FuncsError | None = None,
-    ) -> None:
-        self._folder = folder
-        self._identity = identity
-        self.why = why
+    _folder: Path
+    _identity: Callable[[Secret, Any], str]
+    why: FuncsError | None
 
     async def send(
         self,
@@ -191,9 +187,8 @@ class Transport:
         self, connection: Connection, transport: AnyTransport | None = None
     ) -> None:
         self.connection = connection
-        self.on_change: Callable[[], object] = (
-            int  # called on the loop if the source says that its listing changed
-        )
+        # Called on the loop if the source says that its listing changed.
+        self.on_change: Callable[[], object] = int
         self._transport = transport
         self._open()
 

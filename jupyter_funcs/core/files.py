@@ -28,10 +28,8 @@ _OWN = {
     "results": ("FUNCS_RESULTS_DIR", "user_cache_path"),
 }
 _STALE_SECONDS = 3600.0
-_LOCK_SECONDS = (
-    # Then the holder is taken to be stuck, and the file is written without the lock.
-    5.0
-)
+# Then the holder is taken to be stuck, and the file is written without the lock.
+_LOCK_SECONDS = 5.0
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
