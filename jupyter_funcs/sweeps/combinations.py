@@ -64,7 +64,13 @@ def combos(function: RemoteCall, table: pd.DataFrame | None, values: Values) -> 
     form.clear()
     constant = {}
     for name, value in values.items():
-        items = _swept(form.field(name), value)
+        field = form.field(name)
+        items = _swept(field, value)
+        if items == []:
+            raise ArgumentError(
+                f"{field.identifier} has no values to sweep: the list is empty.",
+                "Pass at least one, or leave it out.",
+            )
         if items is None:
             constant[name] = value
         else:
@@ -138,17 +144,6 @@ def _check_number(function: RemoteCall, number: int) -> None:
 
 def _swept(field: Field, value: Any) -> list[Any] | None:
     """Return the values to sweep; ``None`` if the argument is a single value."""
-    items = _items_of(field, value)
-    if items == []:
-        raise ArgumentError(
-            f"{field.identifier} has no values to sweep: the list is empty.",
-            "Pass at least one, or leave it out.",
-        )
-
-    return items
-
-
-def _items_of(field: Field, value: Any) -> list[Any] | None:
     if isinstance(value, Each):
         return list(value.values)
     if not is_several(value) or (field.is_json and isinstance(value, Mapping)):

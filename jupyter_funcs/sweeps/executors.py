@@ -114,9 +114,13 @@ class ExecutorRunner:
 
         future.add_done_callback(lambda _: _running.pop(request.key, None))
         future.add_done_callback(partial(_set_outcome, outcome))
-        outcome.add_done_callback(
-            lambda _: _cancel(request, future) if outcome.cancelled() else None
-        )
+
+        def cancel(_: object) -> None:
+            if outcome.cancelled():
+                request.cancel()
+                future.cancel()  # not if it runs already
+
+        outcome.add_done_callback(cancel)
 
 
 def _load_balanced(executor: Executor) -> Executor:
@@ -126,11 +130,6 @@ def _load_balanced(executor: Executor) -> Executor:
         balanced: Executor = view.client.executor(view.targets)
         return balanced
     return executor
-
-
-def _cancel(request: RunRequest, future: Future[RunOutcome]) -> None:
-    request.cancel()
-    future.cancel()  # not if it runs already
 
 
 def _set_outcome(outcome: Future[RunOutcome], future: Future[RunOutcome]) -> None:
@@ -303,9 +302,8 @@ def _connect(service: ServiceAddress) -> Client[RemoteCall]:
     if service.is_given and session.remote.transport.connection.token is NO_TOKEN:
         raise without_token
     if _place(session) != service.place:
-        same = session.address == service.address
         other = "another source of this name"
-        if not same:
+        if session.address != service.address:
             other = session.address or "the demo"
         raise ConfigError(
             f"A worker of the executor uses {other}, not {service.address or 'the demo'}.",

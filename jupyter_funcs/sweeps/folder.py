@@ -54,6 +54,8 @@ class FolderResults:
     Each file has the arguments as columns too. ``_sweep.json`` describes the sweep and lists its failed runs.
     """
 
+    _forbidden = staticmethod(long_secrets)
+
     def __init__(self, function: RemoteCall, combos: Combos) -> None:
         self._function = function
         self._swept = fields_named(function.fields, combos.swept)
@@ -120,11 +122,8 @@ class FolderResults:
             )
             warn(MissingRowsWarning(text))
 
-    def _new_writer(self) -> SegmentWriter:
-        return self._segments.writer(forbidden=long_secrets)
-
     def _write(self, blocks: Mapping[str, pd.DataFrame]) -> bool:
-        self._writer = self._writer or self._new_writer()
+        self._writer = self._writer or self._segments.writer(forbidden=self._forbidden)
         with self._writing():
             written = [self._writer.add(key, block) for key, block in blocks.items()]
         return all(written)
@@ -383,6 +382,7 @@ class DaskResults(FolderResults):
     """Returns a `dask.dataframe` with one partition per run, read from files that live as long as it does."""
 
     errors_in = '.attrs["errors"]'
+    _forbidden = staticmethod(list[str])  # nobody else can read the folder
 
     def __init__(self, function: RemoteCall, combos: Combos) -> None:
         if (
@@ -426,9 +426,6 @@ class DaskResults(FolderResults):
         """Return no runs: the folder is new."""
         self._keys = list(map(str, range(len(runs))))
         return {}
-
-    def _new_writer(self) -> SegmentWriter:
-        return self._segments.writer()  # nobody else can read the folder
 
     def finish(self, about: JsonObject, errors: list[JsonObject]) -> dd.DataFrame:
         import dask.dataframe as dd

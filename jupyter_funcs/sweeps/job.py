@@ -42,7 +42,9 @@ def sweep(
     job = None
     try:
         if function.options.progress:
-            load_bar()
+            # Before the first run: a process that an executor forks during this import would wait for it forever.
+            import tqdm.auto  # noqa: F401  # imports ipywidgets in a notebook
+
         try:
             job = start_sweep(function, table, values)
         except TooManyRunsError as error:
@@ -183,15 +185,6 @@ class StoppedSweep(KeyboardInterrupt):
 
     def _render_traceback_(self) -> list[str]:
         return [f"KeyboardInterrupt: {self}"]
-
-
-def load_bar() -> None:
-    """
-    Import the progress bar before the first run.
-
-    A process that an executor forks during this import would wait for it forever.
-    """
-    import tqdm.auto  # noqa: F401  # imports ipywidgets in a notebook
 
 
 def _wait(job: SweepJob, *, shows_bar: bool) -> pd.DataFrame:
