@@ -161,9 +161,9 @@ class PartialLine(NamedTuple):
                 if option == "--profile":
                     profile = unquoted(part)
                 option = ""
-            elif part.startswith("-"):
-                option = part if part in _WITH_A_VALUE else ""
-            else:
+            elif part in _WITH_A_VALUE:
+                option = part
+            elif not part.startswith("-"):
                 plain.append(part)
 
         return cls(plain, typed, option, profile)

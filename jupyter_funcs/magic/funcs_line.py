@@ -108,21 +108,16 @@ def _with_arguments(line: Line) -> Line:
         if word := getattr(line.options, option):
             setattr(line.options, option, read_word(word, variables))
 
-    table = _table(tables, variables)
-    return replace(line, function=name, arguments=arguments, table=table)
-
-
-def _table(words: list[str], variables: Namespace) -> Any:
-    """Return the table of arguments that a sweep names, if it names one."""
-    if not words:
-        return None
-    if len(words) > 1:
+    if len(tables) > 1:
         raise ArgumentError(
-            f"A sweep takes one table, not {listed(words, 'and')}.",
+            f"A sweep takes one table, not {listed(tables, 'and')}.",
             "Combine them in Python.",
         )
 
-    return read_word(words[0], variables)
+    table = None
+    if tables:
+        table = read_word(tables[0], variables)
+    return replace(line, function=name, arguments=arguments, table=table)
 
 
 def _arguments(words: list[str], body: str | None, variables: Namespace) -> Values:

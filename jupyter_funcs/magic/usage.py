@@ -179,6 +179,7 @@ NAMES = [
 ]
 
 _RUN = ("call", "sweep", "panel")
+_SWEEP = ("sweep",)
 _USE_A_SERVICE = (
     "find",
     "describe",
@@ -211,23 +212,21 @@ OPTIONS = {
         "", "send even while requests are paused after repeated failures", _RUN
     ),
     "--pairs": Option(
-        "", "pair the lists item by item instead of combining them", ("sweep",)
+        "", "pair the lists item by item instead of combining them", _SWEEP
     ),
     "--to": Option(
         "FOLDER",
         "write the results to a folder of Parquet files and return a dataset",
-        ("sweep",),
+        _SWEEP,
     ),
-    "--no-cache": Option(
-        "", "run everything again and cache nothing on disk", ("sweep",)
-    ),
-    "--max-age": Option("SECONDS", "maximum age of a cached result (3600)", ("sweep",)),
-    "--concurrency": Option("N", "maximum number of runs at a time (32)", ("sweep",)),
+    "--no-cache": Option("", "run everything again and cache nothing on disk", _SWEEP),
+    "--max-age": Option("SECONDS", "maximum age of a cached result (3600)", _SWEEP),
+    "--concurrency": Option("N", "maximum number of runs at a time (32)", _SWEEP),
     "--most-runs": Option(
-        "N", "allow up to N runs (10,000; 1 if they change data)", ("sweep",)
+        "N", "allow up to N runs (10,000; 1 if they change data)", _SWEEP
     ),
     "--executor": Option(
-        "$NAME", "a variable with the concurrent.futures.Executor to run on", ("sweep",)
+        "$NAME", "a variable with the concurrent.futures.Executor to run on", _SWEEP
     ),
     "--all": Option(
         "",

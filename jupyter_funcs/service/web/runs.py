@@ -261,7 +261,9 @@ class Runs:
             )
 
     def _full(self, text: str) -> RequestError:
-        after = self._retry_after()
+        # An estimate of when the admitted runs will have ended.
+        seconds = self._mean_seconds * self.admitted / self._limits.engine_threads
+        after = str(min(max(math.ceil(seconds), 1), _LONGEST_RETRY_SECONDS))
         return RequestError(
             429, f"{text} Try again in {after} s.", {"Retry-After": after}
         )
@@ -281,11 +283,6 @@ class Runs:
             504,
             f"The run was stopped after {self._limits.run_seconds:g} seconds, the limit of this service. Ask for less.",
         )
-
-    def _retry_after(self) -> str:
-        """Estimate in how many seconds the admitted runs will have ended."""
-        seconds = self._mean_seconds * self.admitted / self._limits.engine_threads
-        return str(min(max(math.ceil(seconds), 1), _LONGEST_RETRY_SECONDS))
 
 
 def _note_abandoned(running: Future[Any], about: Values) -> None:
