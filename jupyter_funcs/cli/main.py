@@ -7,7 +7,7 @@ import sys
 import tempfile
 import warnings
 from importlib import metadata, resources
-from itertools import chain, count
+from itertools import count
 from mimetypes import types_map
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -383,7 +383,7 @@ def call(options: argparse.Namespace) -> None:
 
 
 def _read_arguments(words: list[str]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
+    values = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name:
@@ -417,8 +417,11 @@ def _write_file(
 
 def _free(path: Path) -> Path:
     """Return a path that no file has, numbered if need be."""
-    numbered = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
-    return next(free for free in chain([path], numbered) if not free.exists())
+    free = path
+    numbers = count(2)
+    while free.exists():
+        free = path.with_stem(f"{path.stem}-{next(numbers)}")
+    return free
 
 
 def _suffix(options: argparse.Namespace) -> str:

@@ -327,7 +327,7 @@ class OAuth(CachedToken):
         """Return an address that a document names, if a secret may go there."""
         if self._may_ask(url) and not is_plain(url):
             return url
-        origin = clip(inert("://".join(urlsplit(url)[:2])), 200)
+        origin = clip(inert("://".join(urlsplit(url)[:2])))
         raise ConfigError(
             f"The document names {quote(origin)} for the {self.label}.",
             f'If you trust it, add to auth in the profile: allow_server = "{origin}".',

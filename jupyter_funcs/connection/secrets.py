@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 from urllib.parse import quote_plus
 
 from jupyter_funcs.core.errors import ConfigError
-from jupyter_funcs.core.json_decoding import JsonObject, read_object
+from jupyter_funcs.core.json_decoding import JsonObject, only, read_object
 from jupyter_funcs.core.text import clip, inert, recorded
 
 if TYPE_CHECKING:
@@ -122,11 +122,8 @@ class Secret(Hidden):
     def user(self) -> str:
         """The user that a JWT names; empty if the token is opaque or names nobody."""
         claims = self._claims()
-        names = (claims.get(name) for name in _USER_CLAIMS)
-        return clip(
-            inert(next((name for name in names if isinstance(name, str) and name), "")),
-            80,
-        )
+        names = (only(str, claims.get(name)) for name in _USER_CLAIMS)
+        return clip(inert(next(filter(None, names), "")), 80)
 
     @property
     def account(self) -> JsonObject:
@@ -236,7 +233,7 @@ def _masked(text: str, secrets: list[str]) -> str:
 @lru_cache(maxsize=16)  # a request masks several texts
 def _parts(secrets: tuple[str, ...]) -> frozenset[str]:
     """Return the parts of secrets that count, of each as it is, URL-encoded, and in both alphabets of base64."""
-    forms: set[str] = set()
+    forms = set()
     for secret in secrets:
         data = secret.encode("utf-8", "replace")
         forms |= {secret, quote_plus(data)}
@@ -261,7 +258,7 @@ def long_secrets() -> list[str]:
 
 def known_secrets() -> list[str]:
     """Return all secrets of this process, the longest first; never store or show them."""
-    alive: list[Hidden] = []
+    alive = []
     for _ in range(100):
         # Another thread created one meanwhile; a lock would not survive a fork.
         with suppress(RuntimeError):

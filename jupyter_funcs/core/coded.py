@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from dataclasses import dataclass
 from functools import partialmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -67,13 +68,13 @@ def printed(code: str, steps: Iterable[Operation]) -> str:
     return code
 
 
+@dataclass(eq=False, repr=False)
 class Coded:
     """A value and the code that computes it; its attributes, items, calls and operations are coded too."""
 
-    def __init__(self, value: Any, code: str, sign: str = "") -> None:
-        self.value = value
-        self.code = code
-        self.sign = sign
+    value: Any
+    code: str
+    sign: str = ""
 
     @property
     def part(self) -> str:

@@ -159,10 +159,9 @@ class HistoryFile:
             ):
                 [mark] = connection.execute("PRAGMA application_id").fetchone()
                 [version] = connection.execute("PRAGMA user_version").fetchone()
-                has_tables = (
-                    connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-                    is not None
-                )
+                has_tables = connection.execute(
+                    "SELECT 1 FROM sqlite_master"
+                ).fetchone()
                 if mark != _MARK and (has_tables or not is_new):
                     raise ConfigError(
                         f"{self.path} isn't a history of jupyter_funcs.", _OTHER_FILE
@@ -190,12 +189,9 @@ DELETE FROM runs WHERE rowid IN (SELECT rowid FROM runs ORDER BY started DESC, n
 
 
 def _save(connection: sqlite3.Connection, pending: _Waiting) -> None:
-    is_on = (
-        connection.execute(
-            "SELECT 1 FROM settings WHERE name = 'on' AND value = '1'"
-        ).fetchone()
-        is not None
-    )
+    is_on = connection.execute(
+        "SELECT 1 FROM settings WHERE name = 'on' AND value = '1'"
+    ).fetchone()
     tokens = known_secrets()
     for (key, number), (service, run) in pending.items():
         text = _json(run, tokens)

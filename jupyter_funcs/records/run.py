@@ -226,15 +226,11 @@ class Run:
         if frame is None or "IPython" not in sys.modules:
             return ""
         # A copy, because a running cell may add one.
-        variables = list(notebook.variables().items())
-        return next(
-            (
-                name
-                for name, value in variables
-                if value is frame and not name.startswith("_")
-            ),
-            "",
-        )
+        for name, value in list(notebook.variables().items()):
+            if value is frame and not name.startswith("_"):
+                return name
+
+        return ""
 
     @property
     def in_memory(self) -> pd.DataFrame | None:

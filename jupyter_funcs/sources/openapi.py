@@ -6,7 +6,6 @@ import asyncio
 import json
 import re
 from functools import partial
-from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
@@ -97,7 +96,7 @@ _METHODS = ("get", "post", "put", "patch", "delete")  # the others return no dat
 _MAX_POLLS = 1000
 _MAX_REDIRECTS = 3
 _MAX_ALTERNATIVES = 20  # of what an operation may be called with
-_REFUSALS = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+_REFUSALS = {401, 403}
 _SHOWN = 3  # operations named in a warning
 _STYLES = {"query": "form", "cookie": "form"}  # unless a parameter says its own
 _TEXT = {"type": "string"}
@@ -388,8 +387,8 @@ class _Document(Once):
         self._params_left = _MAX_PARAMS
 
     def catalog(self) -> Catalog:
-        functions: list[Function] = []
-        unusable: list[tuple[str, str]] = []
+        functions = []
+        unusable = []
         for path, item in only(dict, self._root.get("paths")).items():
             shown = _name(path)
             try:
@@ -469,7 +468,7 @@ class _Document(Once):
             raise UnusableError(f"{_ELSEWHERE} {quote(server)}")
         body = self._schemas.needed(operation.get("requestBody"), "body")
         sent, content_type = self.once("body", body, self._body)
-        params: dict[str, Param] = {}
+        params = {}
         for param in sorted(
             (*self._parameters(item, operation), *sent), key=_is_beside
         ):

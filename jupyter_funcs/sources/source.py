@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from functools import partial
-from http import HTTPStatus
 from importlib.util import find_spec
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol
@@ -60,7 +59,7 @@ _SOON = 10  # seconds, after which a run is kept
 _SILENT_SECONDS = 35.0
 _PROMPT_SECONDS = 20.0
 _MISSES = 3  # looks for a run, after which there is none
-_DISK_IS_FULL = HTTPStatus.INSUFFICIENT_STORAGE
+_DISK_IS_FULL = 507
 _UNANSWERED = {Proof.BROKEN, Proof.UNANSWERED}
 _FINAL = {401, 403, 408, 429}  # statuses that say nothing about the kind
 _AS_MCP = {400, 405, 406}  # how an MCP server may answer a GET
@@ -188,7 +187,7 @@ class ServiceSource:
                     raise
                 missing = error
             else:
-                if reply.headers[":status"] == str(HTTPStatus.OK):
+                if reply.headers[":status"] == "200":
                     return reply
                 progress.has_begun = True
                 return None
@@ -249,7 +248,7 @@ class ServiceSource:
                 is_missing = isinstance(error, NotFoundError) and tries < misses
                 if error.proof in {"", Proof.FINAL} and not is_missing:
                     raise
-                if error.status == HTTPStatus.GATEWAY_TIMEOUT:
+                if error.status == 504:
                     self._patience = max(1.0, self._patience / 2)
             progress.said = "looking for the run"
             await asyncio.sleep(pause_after(tries))

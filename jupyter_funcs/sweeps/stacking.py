@@ -12,7 +12,7 @@ import numbers
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from itertools import chain, count
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -240,8 +240,7 @@ def _concat(parts: Sequence[Series]) -> Series:
     """Concatenate columns of one dtype, or of integers or booleans."""
     if isinstance(parts[0].dtype, pd.StringDtype):
         return pd.Series(join_texts([part.array for part in parts]))
-    joined: Series = pd.concat(parts, ignore_index=True)
-    return joined
+    return pd.concat(parts, ignore_index=True)
 
 
 # Dtypes
@@ -314,7 +313,7 @@ def _times(columns: Sequence[Series]) -> Sequence[Series]:
 
 def _objects(column: Series) -> Array:
     """Return Python values, with None for nulls."""
-    values: Array = np.array(column.astype(object), dtype=object)
+    values = np.array(column.astype(object), dtype=object)
     if column.dtype != object:
         values[column.isna().to_numpy()] = None
     return values
@@ -404,8 +403,8 @@ def _is_same(value: Any, sent: Any) -> bool:
 
 def _unused(name: Hashable, used: Collection[Hashable]) -> Hashable:
     """Return the name, or the first of ``name.1``, ``name.2`` that isn't used."""
-    return next(
-        title
-        for title in chain([name], (f"{name}.{at}" for at in count(1)))
-        if title not in used
-    )
+    title = name
+    numbers = count(1)
+    while title in used:
+        title = f"{name}.{next(numbers)}"
+    return title

@@ -319,10 +319,8 @@ class Data(Section):
     spend_unit: Literal["units", "cents"] = "units"
     panel: Name = "Card Panel"
     columns: Columns = Columns()
-    dimensions: Annotated[dict[str, Name], AfterValidator(_dimensions)] = Field(
-        default_factory=dict
-    )
-    panels: dict[str, str] = Field(default_factory=dict)
+    dimensions: Annotated[dict[str, Name], AfterValidator(_dimensions)] = {}
+    panels: dict[str, str] = {}
     companies: Companies | None = None
     kpis: Kpis | None = None
     calendar: Calendar
@@ -348,9 +346,8 @@ class Settings(Section):
     engine: Annotated[
         str, BeforeValidator(_with_variables), AfterValidator(_engine)
     ] = Field(default=IN_MEMORY, repr=False)
-    memory_limit: Memory | None = Field(
-        default=None, ge=2**24
-    )  # with less, hardly any query runs
+    # With less, hardly any query runs.
+    memory_limit: Memory | None = Field(default=None, ge=2**24)
     server: Server = Server()
     functions: Functions = Functions()
     audit: Retention = Retention()
