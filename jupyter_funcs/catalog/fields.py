@@ -373,8 +373,8 @@ def listing_args(
 ) -> tuple[JsonObject, list[str]]:
     """Return the arguments for the function that lists a field's values, and the names of those still missing."""
     by_spelling = {folded(name): value for name, value in values.items()}
-    args: JsonObject = {}
-    missing: list[str] = []
+    args = {}
+    missing = []
     for name, wanted in by_name(listing).items():
         if not wanted.required:
             continue

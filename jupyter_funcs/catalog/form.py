@@ -259,7 +259,7 @@ class Form:
             Some names are not parameters of the function, two are spellings of one, or an object and its part
             contradict each other; all of them are listed.
         """
-        errors: Messages = {}
+        errors = {}
         names: dict[tuple[str | int, ...], str] = {}
         for name in values:
             try:
@@ -324,7 +324,7 @@ class Form:
     @property
     def entries(self) -> JsonObject:
         """What is set, by wire name; a part that is a `Variable` or `Each` is by itself, under its dotted name."""
-        entries: JsonObject = {}
+        entries = {}
         for name, field in self._by_name.items():
             whole, special = self._apart(field)
             if whole is not UNSET:

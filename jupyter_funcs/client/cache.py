@@ -168,7 +168,7 @@ class Cache:
     def status(self) -> CacheStatus:
         """Return the cache's contents and limits."""
         segments = self._segments()
-        facts: tuple[int, int, int] = (0, 0, 0)
+        facts = (0, 0, 0)
         oldest = None
         if segments:
             facts = len(segments.all), len(segments.files), segments.size

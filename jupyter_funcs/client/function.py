@@ -419,7 +419,7 @@ class RemoteCall:
 
     def _lister(self, field: Field, args: Args) -> tuple[RemoteCall, Args, list[str]]:
         """Return the function that lists a field's values, its arguments, and the fields to fill first."""
-        lister: RemoteCall = self
+        lister = self
         if field.source:
             lister = self.session[field.source]
         wanted, missing = listing_args(field, lister.fields, args)
@@ -475,7 +475,7 @@ class RemoteCall:
     def code(self, args: Values, *, sweeps: bool = False, result: str = "") -> str:
         """Return the Python code that runs or sweeps this function, for a session named ``funcs``."""
         names = self.python_names
-        values: list[tuple[str, Any]] = []
+        values = []
         for name, value in args.items():
             code = _code_value(value)
             values.append(

@@ -273,7 +273,7 @@ class PagedRun:
     async def _ask(self, first: NextPage, most: int) -> str:
         """Ask for all pages; return why some are missing, or nothing."""
         pages = self._pages
-        sent: set[str] = set()
+        sent = set()
         following = first
         follows_links = self._follow is not None
         more: Following | None = None

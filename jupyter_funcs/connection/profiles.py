@@ -295,7 +295,7 @@ def _own(url: str) -> Connection:
 
 def _at_address(name: str, own: str | None, source: TokenSource | None) -> Connection:
     """Return the connection to an address, with the secrets of the environment if it is the one that this names."""
-    auth: Mapping[str, TokenSource] = {}
+    auth = {}
     if own and source is None and _origin(name) == _origin(own):
         source = _from_environment(own)
         auth = _auth_from_environment(own)
@@ -501,7 +501,7 @@ def _python(
             "Python functions take no token.", "Leave out token and api_key."
         )
 
-    target: object = functions
+    target = functions
     where = ""
     if isinstance(functions, ModuleType):
         name = functions.__name__
@@ -541,7 +541,7 @@ def _scheme_source(
     where = f"auth.{scheme} of profile {quote(name)}"
     key = next((key for key in _AUTH_SOURCES if key in table), "")
     user = table.get("user", "")
-    make: Make = (lambda text: Password(user, text.rstrip("\r\n"))) if user else Secret
+    make = (lambda text: Password(user, text.rstrip("\r\n"))) if user else Secret
     secret = None
     if key:
         secret = _token_source(key, table[key], where, base_url, make)

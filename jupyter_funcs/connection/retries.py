@@ -89,7 +89,7 @@ def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:
     A date is compared with the service's own ``Date``, so a wrong clock on either side doesn't matter.
     """
     start = _time(headers.get("date", "")) or now
-    waits: list[float] = []
+    waits = []
     for item in _BETWEEN.split(headers.get("retry-after", "")):
         if re.fullmatch(r"(?a)\s*[0-9]{1,9}(\.[0-9]*)?\s*", item):
             waits.append(float(item))

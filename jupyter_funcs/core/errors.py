@@ -236,7 +236,7 @@ def no_descriptors(error: OSError) -> ServiceConnectionError:
 
 def with_causes(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an error and what caused it, each once."""
-    seen: list[BaseException] = []
+    seen = []
     while error is not None and error not in seen:
         yield error
         seen.append(error)

@@ -58,7 +58,7 @@ class GuidePage:
 
     def wrapped(self, width: int) -> str:
         """Return the page for a terminal of this width, with the other cells of a table's row below its first one."""
-        lines: list[str] = []
+        lines = []
         described = _PICTURE.sub(r"Picture: \1", self.text)
         # Each other part is a block of code.
         for at, part in enumerate(

@@ -157,7 +157,7 @@ def split_line(line: str) -> list[str]:
 
 def split_open(line: str, *, comments: bool = False) -> tuple[list[str], int | None]:
     """Split a line that may be incomplete; also return where its last quote or bracket opens, if it isn't closed."""
-    words: list[str] = []
+    words = []
     start = None
     at = 0
     while at < len(line):
@@ -350,7 +350,7 @@ def read_body(body: str, namespace: Namespace) -> Values:
                 "Write one object of arguments.",
             ) from None
 
-    pairs: list[tuple[str, Any]] = []
+    pairs = []
     lines = body.splitlines()
     below = 0
     for number, line in enumerate(lines, start=2):
@@ -416,7 +416,7 @@ def given_twice(name: str) -> ArgumentError:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> Values:
-    values: Values = {}
+    values = {}
     for name, value in pairs:
         if name in values:
             raise given_twice(name)

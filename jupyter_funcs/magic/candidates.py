@@ -126,7 +126,7 @@ class WrittenCall(NamedTuple):
         """Offer the values of one more argument, by its name."""
         if typed.startswith("$"):
             return offer_variables(typed, self.namespace)
-        items: list[Any] = []
+        items = []
         if typed.startswith("[") and (before := _ITEMS_BEFORE.match(typed)):
             items = read_value(f"{before['within'] or before[0]}]", self.namespace)
             typed = typed[before.end() :]
@@ -267,7 +267,7 @@ class PartialCode:
         # The place of each open bracket, then those of the commas directly within it.
         self.open: list[list[int]] = []
         self._openings: dict[int, int] = {}  # by the place of the closing bracket
-        pieces: list[str] = []  # with spaces for comments
+        pieces = []  # with spaces for comments
         written = at = 0
         while match := _MARKS.search(before, at):
             mark = match[0]

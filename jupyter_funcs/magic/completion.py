@@ -147,13 +147,13 @@ class PartialLine(NamedTuple):
         words, unclosed = split_open(line)
         if not words or (unclosed is None and line[-1].isspace()):
             words.append("")
-        parts: list[str] = []
+        parts = []
         for word in words:
             name, equals, value = word.partition("=")
             parts += [name, value] if equals and name in _WITH_A_VALUE else [word]
 
         *parts, typed = parts
-        plain: list[str] = []
+        plain = []
         option = ""
         profile = ""
         for part in parts:

@@ -392,7 +392,7 @@ def _cached_result(session: Client[RemoteCall], run: Run) -> pd.DataFrame | None
     if run.options:
         function = function.with_options(schema=run.options.schema)
     sweep = None
-    runs: list[Args] = [run.args]
+    runs = [run.args]
     if run.is_sweep:
         sweep = combos(function, None, run.args)
         runs = sweep.runs

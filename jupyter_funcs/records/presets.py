@@ -204,8 +204,8 @@ def _jsonable(field: Field, value: Any) -> Any:
 
 def fill(form: Form, values: Mapping[str, Any], *, keep: bool = False) -> list[str]:
     """Set a form to these values, `keep` its others or clear them, and return the names that are not its fields."""
-    unknown: list[str] = []
-    wanted: Values = {}
+    unknown = []
+    wanted = {}
     for name, value in values.items():
         try:
             field = form.field(name)
@@ -343,7 +343,7 @@ def _replaced(text: str, keys: _Keys, values: Values | None) -> str:
 
     *path, name = keys
     document = tomlkit.parse(text)
-    table: Any = document
+    table = document
     for key in path:
         table = table.setdefault(key, tomlkit.table(is_super_table=True))
     if values is None:

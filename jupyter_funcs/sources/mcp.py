@@ -112,7 +112,7 @@ class McpSource:
         )
 
     def request(self, function: Function, args: Args) -> JsonObject:
-        arguments: Any = args
+        arguments = args
         if function.context == _WHOLE:
             arguments = args.get(_WHOLE, {})
         # A half of a surrogate pair can't be sent, and the SDK would close the connection over it.

@@ -117,7 +117,7 @@ class DocumentFiles:
 
     def _lead(self, content: Any, address: str, place: str, *, is_named: bool) -> None:
         """Let the references of a file lead to where the document holds what they refer to."""
-        led: set[int] = set()  # an alias of YAML is the same object in several places
+        led = set()  # an alias of YAML is the same object in several places
         stack = [(content, is_named)]
         while stack:
             part, is_named = stack.pop()

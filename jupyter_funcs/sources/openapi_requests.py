@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.connection.profiles import Connection
     from jupyter_funcs.connection.replies import Reply
     from jupyter_funcs.core.errors import Messages
-    from jupyter_funcs.core.json_decoding import JsonObject, Values
+    from jupyter_funcs.core.json_decoding import Values
 
 FORM_BODY = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
@@ -92,10 +92,10 @@ DELIMITERS = {
 def request_of(function: Function, args: Args, connection: Connection) -> Request:
     """Return the request that runs an operation; it goes nowhere but to the connection's own servers."""
     context = function.context
-    path: dict[str, str] = {}
-    query: list[str] = []
-    headers: dict[str, str] = {"Accept": context["accept"]}
-    filled: list[tuple[Param, Any]] = []
+    path = {}
+    query = []
+    headers = {"Accept": context["accept"]}
+    filled = []
     for param, value in _sent(function, args):
         where = param.context
         place = where["in"]
@@ -314,7 +314,7 @@ class Upload:
 
     def add(self, content: bytes | Path) -> Any:
         """Add text or a file; return what is shown of it."""
-        shown: JsonObject = {}
+        shown = {}
         if isinstance(content, bytes):
             size = len(content)
         else:

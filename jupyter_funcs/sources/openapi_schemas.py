@@ -101,7 +101,7 @@ class SchemaReader(Once):
     def _definitions_of(self, names: list[str]) -> tuple[JsonObject, float]:
         """Return what some names lead to, and its size: endless if it is too much."""
         pending = list(names)
-        definitions: JsonObject = {}
+        definitions = {}
         size = 0
         while pending:
             name = pending.pop()

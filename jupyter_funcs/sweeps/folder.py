@@ -231,7 +231,7 @@ def _prepare(folder: Path, about: JsonObject) -> None:
                 f"The folder {folder} has other content: {some(list(map(quote, others)), 1)}.",
                 _OTHER_FOLDER,
             )
-        note: JsonObject = {}
+        note = {}
         if NOTE in names:
             note = _read_note(folder)
         for key, value in about.items():

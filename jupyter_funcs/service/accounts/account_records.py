@@ -275,7 +275,7 @@ class Audit:
         time.sleep(wait)  # in the writer's own thread
         # Before the records are taken: a later one asks for another write.
         self._is_due = False
-        records: list[AuditRecord] = []
+        records = []
         if not self._pending:
             return
         try:

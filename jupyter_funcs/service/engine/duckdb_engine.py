@@ -321,7 +321,7 @@ class DuckDBCall:
         self, cursor: duckdb.DuckDBPyConnection, names: list[str], texts: list[int]
     ) -> list[JsonObject]:
         """Return the rows of a result; `texts` are the places of its columns whose values have any length."""
-        rows: list[JsonObject] = []
+        rows = []
         size = 1
         wanted = _FIRST_ROWS  # these tell how many make a small batch
         while batch := cursor.fetchmany(wanted):

@@ -335,7 +335,7 @@ class WorkerCall:
             self._leaves = self._importing
 
     def _executed(self, order: WorkerOrder) -> WorkerReply:
-        values: JsonObject = {}
+        values = {}
         # Its file has changed since the service read it.
         if (function := self._functions.get(order.function)) is None:
             return WorkerReply(

@@ -384,7 +384,7 @@ class _Service:
             return failure(404, str(error.args[0]))
 
         note(scope, function=function.name)
-        values: JsonObject = {}
+        values = {}
         try:
             values = function.read(args, self.engine.reference, typed=wanted.typed)
             reply = encoded(function.result(call, values), call, form=wanted.form)
