@@ -6,8 +6,10 @@ import asyncio
 import gc
 import importlib
 import importlib.util
+import io
 import itertools
 import json
+import logging
 import os
 import re
 import signal
@@ -264,21 +266,43 @@ def _start_afresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def answering() -> Callable[..., Session]:
-    """Return a session with a service that answers each request as a function of the test's says."""
+    """Return a session with a service that answers as a function of the test's says: each request, or each run."""
 
     import httpx
 
     def connect(
         answer: Callable[[httpx.Request], httpx.Response],
         token: Any = "a-token-of-the-tests",
+        listing: list[dict[str, Any]] | bytes | str | None = None,
     ) -> Session:
+        def listed(request: httpx.Request) -> httpx.Response:
+            if request.url.path.endswith("runFunction"):
+                return answer(request)
+            if isinstance(listing, list):
+                return httpx.Response(200, json=listing)
+            return httpx.Response(200, content=listing)
+
         return jf.connect(
             "https://service.example",
             token=token,
-            transport=httpx.MockTransport(answer),
+            transport=httpx.MockTransport(answer if listing is None else listed),
         )
 
     return connect
+
+
+@pytest.fixture
+def logged() -> Iterator[io.StringIO]:
+    """Everything that any library logs, down to DEBUG."""
+    text = io.StringIO()
+    handler = logging.StreamHandler(text)
+    root = logging.getLogger()
+    before = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    yield text
+    root.removeHandler(handler)
+    root.setLevel(before)
 
 
 def tasks() -> int:

@@ -27,6 +27,8 @@ from jupyter_funcs.service.web.app import create_app
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jupyter_funcs.service.web.runs import Limits
+
 
 class _Server(uvicorn.Server):
     """A server that stops at once, not at its next check a tenth of a second later, twice."""
@@ -87,14 +89,13 @@ class Service(NamedTuple):
 
 
 @contextlib.contextmanager
-def serving_accounts() -> Iterator[Service]:
+def serving_accounts(limits: Limits | None = None) -> Iterator[Service]:
     """Serve the demo's functions over HTTP with the demo's users, whose accounts a test may change."""
     grants = Grants(seed=demo.add_accounts)
     auth = Auth(SigningKeys.in_memory(), grants)
     engine = DuckDBEngine(companies.reference(), demo.cards)
-    app = create_app(
-        Registry(demo.published(), author=demo.AUTHOR), auth, grants, engine
-    )
+    registry = Registry(demo.published(), author=demo.AUTHOR)
+    app = create_app(registry, auth, grants, engine, limits=limits)
     with cheap_hashes(), serving(app) as url:
         yield Service(url, auth, grants, app)
 

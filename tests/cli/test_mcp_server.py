@@ -295,8 +295,6 @@ def test_options_and_defaults_are_shown_clean_and_sent_as_they_are(
     sent: list[Any] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("ListUserFunctions"):
-            return httpx.Response(200, content=catalog)
         sent.append(json.loads(request.content)["Args"])
         return httpx.Response(200, json={"error": None, "body": "[]"})
 
@@ -311,7 +309,7 @@ def test_options_and_defaults_are_shown_clean_and_sent_as_they_are(
         ).is_error
         return tool
 
-    tool = in_memory(answering(answer), questions)
+    tool = in_memory(answering(answer, listing=catalog), questions)
     assert tool.model_dump_json().isascii()
     assert "\\u200" not in tool.model_dump_json().replace("\\\\", "")
     assert tool.input_schema["properties"]["g"][listed] == [
@@ -348,16 +346,11 @@ def test_a_token_in_a_reply_does_not_reach_an_assistant(
     }
 
     def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("ListUserFunctions"):
-            return httpx.Response(
-                200,
-                content=listing(
-                    ["f", "g"], {"a": f"Valid options: 'x', '{CANARY}'. {coded}"}
-                ),
-            )
         return httpx.Response(
             200, json=bodies[json.loads(request.content)["FunctionName"]]
         )
+
+    catalog = listing(["f", "g"], {"a": f"Valid options: 'x', '{CANARY}'. {coded}"})
 
     async def questions(client: Any) -> list[Any]:
         return [
@@ -366,7 +359,7 @@ def test_a_token_in_a_reply_does_not_reach_an_assistant(
             await client.call_tool("g", {}),
         ]
 
-    tools, rows_read, refused = in_memory(answering(answer, token=CANARY), questions)
+    tools, rows_read, refused = in_memory(answering(answer, CANARY, catalog), questions)
     assert not leaks(
         "".join(reply.model_dump_json() for reply in (tools, rows_read, refused))
     )
@@ -380,15 +373,7 @@ def test_only_the_functions_that_match_are_tools(
 ) -> None:
     """`--only` chooses by slug and by name, in any case; what it leaves out can't be called either."""
     names = ["Get Panels", "Get Report", "Delete All"]
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        is_listing = request.url.path.endswith("ListUserFunctions")
-        return httpx.Response(
-            200,
-            content=listing(names, {})
-            if is_listing
-            else b'{"error": null, "body": "[]"}',
-        )
+    nothing = httpx.Response(200, content=b'{"error": null, "body": "[]"}')
 
     async def questions(client: Any) -> tuple[list[str], Any, Any]:
         tools = [tool.name for tool in await tools_of(client)]
@@ -398,7 +383,7 @@ def test_only_the_functions_that_match_are_tools(
             await client.call_tool("delete_all", {}),
         )
 
-    session = answering(answer)
+    session = answering(lambda _: nothing, listing=listing(names, {}))
     for only in (["get_*"], ["GET *"], ["get_panels", "Get Rep*"]):
         tools, called, refused = in_memory(session, questions, *only)
         assert tools == ["get_panels", "get_report"]
@@ -461,18 +446,14 @@ def test_a_note_names_parameters_that_the_tool_has(
         for name, params in about.items()
     ]
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("ListUserFunctions"):
-            return httpx.Response(200, json=listed)
-        return httpx.Response(
-            200, json={"error": None, "body": json.dumps([{"text": "x" * 100}] * 1000)}
-        )
+    long = json.dumps({"error": None, "body": json.dumps([{"text": "x" * 100}] * 1000)})
 
     async def questions(client: Any) -> list[str]:
         return [(await client.call_tool(name, {})).content[0].text for name in about]
 
     cut = "A result has at most 30,000 characters."
-    notes = in_memory(answering(answer), questions)
+    session = answering(lambda _: httpx.Response(200, content=long), listing=listed)
+    notes = in_memory(session, questions)
     ends = [note.partition(f"{cut} ")[2] for note in notes]
     assert ends == [
         "To ask for less, use the parameters StartDate, Regions and Limit.",
@@ -487,15 +468,13 @@ def test_a_warning_reaches_the_assistant(answering: Callable[..., Session]) -> N
         {"error": None, "body": json.dumps([{"a": "half \ud800"}])}
     ).encode()
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("ListUserFunctions"):
-            return httpx.Response(200, content=listing(["F"], {}))
-        return httpx.Response(200, content=body)
-
     async def questions(client: Any) -> str:
         return str((await client.call_tool("f", {})).content[0].text)
 
-    assert in_memory(answering(answer), questions).startswith(
+    session = answering(
+        lambda _: httpx.Response(200, content=body), listing=listing(["F"], {})
+    )
+    assert in_memory(session, questions).startswith(
         "All rows: 1. Warning: The body of the reply"
     )
 

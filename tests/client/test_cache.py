@@ -177,13 +177,11 @@ def test_a_run_that_fails_is_not_kept(answering: Callable[..., Session]) -> None
     """Each call fails again; only results are cached."""
     runs = []
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("ListUserFunctions"):
-            return httpx.Response(200, json=LISTING)
+    def answer(_: httpx.Request) -> httpx.Response:
         runs.append(1)
         return httpx.Response(200, json={"error": "no such thing", "body": None})
 
-    function = answering(answer)["F"].with_options(cache=True)
+    function = answering(answer, listing=LISTING)["F"].with_options(cache=True)
     for _ in range(2):
         with pytest.raises(jf.FunctionError):
             function(a="1")
@@ -269,14 +267,12 @@ def test_no_file_of_the_cache_holds_the_token(
     import hashlib
 
     def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("ListUserFunctions"):
-            return httpx.Response(200, json=LISTING)
         [value] = json.loads(request.content)["Args"].values()
         token = request.headers["Authorization"].removeprefix("Bearer ")
         rows = [{"a": value}] if value == "1" else [{"a": f"it was {token}"}]
         return httpx.Response(200, json={"error": None, "body": json.dumps(rows)})
 
-    session = answering(answer, CANARY)
+    session = answering(answer, CANARY, LISTING)
     function = session["F"].with_options(cache=True)
     for value in ("1", "2", "2"):
         function(a=value)

@@ -119,13 +119,8 @@ def test_the_demos_functions_are_called_synthetic_and_not_those_beside_them(
         "description": "Make a synthetic control of (synthetic demo data) and others.",
     }
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        listed = request.url.path.endswith("ListUserFunctions")
-        return httpx.Response(
-            200, json=[demo, own] if listed else {"error": None, "body": '[{"a": 1}]'}
-        )
-
-    mixed = answering(answer)
+    reply = httpx.Response(200, json={"error": None, "body": '[{"a": 1}]'})
+    mixed = answering(lambda _: reply, listing=[demo, own])
     assert [mixed[name]().attrs["funcs"]["synthetic"] for name in ("G", "F")] == [
         True,
         False,
@@ -298,12 +293,8 @@ def test_the_column_of_the_values_is_found(
         {"name": "List"},
     ]
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("runFunction"):
-            return httpx.Response(200, json={"error": None, "body": reply})
-        return httpx.Response(200, json=functions)
-
-    function = answering(answer)["F"]
+    answer = httpx.Response(200, json={"error": None, "body": reply})
+    function = answering(lambda _: answer, listing=functions)["F"]
     listed, _ = background.wait(
         background.start(function.choices(function.fields[0], {})), 10
     )
@@ -405,16 +396,13 @@ def test_an_unknown_code_warns_once_and_works(
     ]
 
     def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("runFunction"):
-            return httpx.Response(
-                200, json={"error": None, "body": request.content.decode()}
-            )
-        return httpx.Response(200, json={"data": json.dumps(listing)})
+        body = {"error": None, "body": request.content.decode()}
+        return httpx.Response(200, json=body)
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        session = answering(answer)
-        function = session["F"]
+        data = json.dumps({"data": json.dumps(listing)})
+        function = answering(answer, listing=data)["F"]
     assert [str(warning.message).split(" (")[0] for warning in caught] == [
         "service.example: parameters of type code 97",
         "service.example: parameters of type code 98",
@@ -499,11 +487,9 @@ def test_no_error_of_a_reply_repeats_the_token(
     )
 
     def answer(request: httpx.Request) -> httpx.Response:
-        if not request.url.path.endswith("runFunction"):
-            return httpx.Response(200, json=[{"name": "F"}])
         return httpx.Response(200, text=next(bodies) % request.headers["authorization"])
 
-    function = answering(answer, token=lambda: next(tokens))["F"]
+    function = answering(answer, lambda: next(tokens), [{"name": "F"}])["F"]
     for _ in range(3):
         with pytest.raises(jf.FuncsError) as caught:
             function()

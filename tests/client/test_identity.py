@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import importlib
 import json
@@ -24,6 +23,7 @@ from jupyter_funcs.client.cache import Cache
 from jupyter_funcs.connection.profiles import Connection, resolve
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.core.files import own_path
+from tests.client.test_cache import jwt
 from tests.faults.canary import CANARY
 
 if TYPE_CHECKING:
@@ -56,14 +56,6 @@ def rows(n: int = 1) -> list[dict[str, str]]:
 
 app.run()
 """
-
-
-def jwt(**claims: Any) -> str:
-    parts = [json.dumps(part).encode() for part in ({"alg": "none"}, claims)]
-    return ".".join(
-        [base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts]
-        + ["signature"]
-    )
 
 
 class Service:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-import jupyter_funcs as jf
 from jupyter_funcs.client import remote
 from tests.conftest import wait_until
 
@@ -22,14 +21,7 @@ if TYPE_CHECKING:
 BODY = b'[{"a": 1}, {"a": 2}]'
 
 
-def replying(
-    run: Callable[[httpx.Request], httpx.Response],
-) -> Callable[[httpx.Request], httpx.Response]:
-    """Return a service with one function, whose runs get this answer."""
-    listing = httpx.Response(200, json=[{"name": "F"}])
-    return lambda request: (
-        run(request) if request.url.path.endswith("runFunction") else listing
-    )
+LISTING = [{"name": "F"}]
 
 
 class Pieces(httpx.AsyncByteStream):
@@ -50,7 +42,7 @@ def test_the_bytes_are_counted_as_they_come(answering: Callable[..., Session]) -
     reply = httpx.Response(
         200, stream=Pieces(go_on), headers=[(b"x-request-id", b"r-\x9b1")]
     )
-    function = answering(replying(lambda _: reply))["F"]
+    function = answering(lambda _: reply, listing=LISTING)["F"]
     job = function.start({})
     wait_until(lambda: job.progress.received == 10)
     go_on.set()
@@ -70,10 +62,10 @@ def test_a_reply_is_kept_on_demand_as_it_came_and_without_the_token(
     """`keep` stores the decompressed body without the token, unless it is too large."""
     body = b'[{"a": "a-token-of-the-tests"}]'
     headers = {"content-encoding": "gzip"}
-    run = replying(
-        lambda _: httpx.Response(200, content=gzip.compress(body), headers=headers)
-    )
-    function = answering(run)["F"]
+    function = answering(
+        lambda _: httpx.Response(200, content=gzip.compress(body), headers=headers),
+        listing=LISTING,
+    )["F"]
     job = function.start({}, keep_reply=True)
     job.result(60)
     assert job.progress.reply == b'[{"a": "****"}]'
@@ -83,17 +75,17 @@ def test_a_reply_is_kept_on_demand_as_it_came_and_without_the_token(
     assert job.progress.reply is None
 
 
-def test_a_renewed_token_is_a_second_attempt() -> None:
+def test_a_renewed_token_is_a_second_attempt(answering: Callable[..., Session]) -> None:
     """A request sent again with a new token counts as two."""
     tokens = iter(["old", "old", "new", "new", "new"])
     replies = {
         "Bearer old": httpx.Response(401),
         "Bearer new": httpx.Response(200, json=[]),
     }
-    run = replying(lambda sent: replies[sent.headers["authorization"]])
-    where = "https://service.example"
-    session = jf.connect(
-        where, token=lambda: next(tokens), transport=httpx.MockTransport(run)
+    session = answering(
+        lambda sent: replies[sent.headers["authorization"]],
+        lambda: next(tokens),
+        LISTING,
     )
     job = session["F"].start({})
     job.result(60)

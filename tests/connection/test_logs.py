@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import logging
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from tests.growth import assert_linear
 from tests.servers import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import io
 
     from starlette.requests import Request
 
@@ -50,20 +49,6 @@ async def items(request: Request) -> JSONResponse:
     return JSONResponse(
         [{"n": 1}], headers={"X-Echo": request.headers.get("authorization", "")}
     )
-
-
-@pytest.fixture
-def logged() -> Iterator[io.StringIO]:
-    """What is logged at DEBUG, by whoever."""
-    text = io.StringIO()
-    handler = logging.StreamHandler(text)
-    root = logging.getLogger()
-    level = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
-    yield text
-    root.setLevel(level)
-    root.removeHandler(handler)
 
 
 def test_no_log_holds_a_token_or_a_typed_secret(logged: io.StringIO) -> None:

@@ -319,28 +319,22 @@ class AsynchronouslyCounted(httpx.AsyncByteStream):
         self.counted.close()
 
 
-class Asynchronous(httpx.AsyncBaseTransport):
-    def __init__(self, answer: Callable[[], httpx.Response]) -> None:
-        self.answer = answer
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return (
-            httpx.Response(200, content=LISTING)
-            if RUN_PATH not in str(request.url)
-            else self.answer()
-        )
-
-
 class Synchronous(httpx.BaseTransport):
     def __init__(self, answer: Callable[[], httpx.Response]) -> None:
         self.answer = answer
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return (
-            httpx.Response(200, content=LISTING)
-            if RUN_PATH not in str(request.url)
-            else self.answer()
-        )
+        if RUN_PATH in str(request.url):
+            return self.answer()
+        return httpx.Response(200, content=LISTING)
+
+
+class Asynchronous(httpx.AsyncBaseTransport):
+    def __init__(self, answer: Callable[[], httpx.Response]) -> None:
+        self.inner = Synchronous(answer)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        return self.inner.handle_request(request)
 
 
 class Reading(Synchronous):

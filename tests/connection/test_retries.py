@@ -264,15 +264,14 @@ def test_a_fraction_of_a_second_is_waited(answering: Callable[..., Session]) -> 
     """The next request is not sent earlier."""
     moments: list[float] = []
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("ListUserFunctions"):
-            return httpx.Response(200, json=[{"name": "F", "params": []}])
+    def answer(_: httpx.Request) -> httpx.Response:
         moments.append(time.monotonic())
         if len(moments) == 1:
             return httpx.Response(429, headers={"retry-after": "0.3"})
         return httpx.Response(200, json={"error": None, "body": '[{"n": 1}]'})
 
-    assert len(answering(answer)["F"]()) == 1
+    session = answering(answer, listing=[{"name": "F", "params": []}])
+    assert len(session["F"]()) == 1
     assert moments[1] - moments[0] >= 0.29
 
 

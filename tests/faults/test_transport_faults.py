@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import io
-import logging
 import socket
 import ssl
 import threading
@@ -27,6 +25,7 @@ from tests.faults.canary import CANARY, leaks
 from tests.faults.server import ROWS, Connection, Faulty, faulty, raw, reply
 
 if TYPE_CHECKING:
+    import io
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
@@ -55,20 +54,6 @@ def server() -> Iterator[Faulty]:
     """A service that each test scripts."""
     with faulty() as server:
         yield server
-
-
-@pytest.fixture
-def logged() -> Iterator[io.StringIO]:
-    """Everything that any library logs, down to DEBUG."""
-    text = io.StringIO()
-    handler = logging.StreamHandler(text)
-    root = logging.getLogger()
-    before = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
-    yield text
-    root.removeHandler(handler)
-    root.setLevel(before)
 
 
 def listed(server: Faulty, token: str = CANARY, **options: Any) -> Session:

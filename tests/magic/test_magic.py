@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import linecache
-import math
 import re
 import subprocess
 import sys
@@ -326,16 +325,12 @@ def test_q_hides_no_warning_that_rows_may_be_missing(
 ) -> None:
     """A reply that may be cut is reported, whether one run asks for it or a sweep; other warnings are hidden."""
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("ListUserFunctions"):
-            return httpx.Response(
-                200, json=[{"name": "Get It", "params": [{"name": "Of"}]}]
-            )
-        return httpx.Response(
-            200, content=b'{"n": NaN}', headers={"content-type": "application/x-ndjson"}
-        )
-
-    extension.of(shell).state._session = answering(answer)
+    reply = httpx.Response(
+        200, content=b'{"n": NaN}', headers={"content-type": "application/x-ndjson"}
+    )
+    extension.of(shell).state._session = answering(
+        lambda _: reply, listing=[{"name": "Get It", "params": [{"name": "Of"}]}]
+    )
     for line in ("call get_it Of=1", "sweep get_it Of=[2, 3]"):
         caught = warned(run, f"%funcs {line} -q")
         assert [str(warning.message) for warning in caught] == [
@@ -920,15 +915,10 @@ def test_a_warning_of_a_run_names_the_line_that_waits_for_it(
     run: Any, answering: Any, shell: Any
 ) -> None:
     """It names the cell's line, whether the run is called, awaited or started by the magic, and is shown once."""
-    listing = {"functions": [{"name": "Get It", "params": []}]}
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        is_listing = request.url.path.endswith("ListUserFunctions")
-        return httpx.Response(
-            200, content=json.dumps(listing if is_listing else [{"a": math.nan}])
-        )
-
-    shell.user_ns["odd"] = extension.of(shell).state._session = answering(answer)
+    shell.user_ns["odd"] = extension.of(shell).state._session = answering(
+        lambda _: httpx.Response(200, content=b'[{"a": NaN}]'),
+        listing=[{"name": "Get It", "params": []}],
+    )
     cells = [
         "\nodd.get_it()",
         "job = odd.get_it.submit()\njob.result(), job.result()",

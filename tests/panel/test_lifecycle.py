@@ -681,13 +681,10 @@ def test_markup_is_text_in_the_saved_output(answering: Callable[..., Session]) -
     bad = "<script>alert(1)</script><img src=x onerror='alert(1)'> \"><a href='javascript:alert(1)'>a</a>"
     rows = [{"Date": f"2024-01-0{day}", bad: bad, "n": day} for day in (1, 2)]
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        listing = [{"name": bad, "description": bad, "params": [{"name": "a"}]}]
-        return httpx.Response(
-            200, json=rows if request.url.path.endswith("runFunction") else listing
-        )
-
-    session = answering(answer)
+    session = answering(
+        lambda _: httpx.Response(200, json=rows),
+        listing=[{"name": bad, "description": bad, "params": [{"name": "a"}]}],
+    )
     page = Page(session.panel(bad, a=bad))
     page.ask(
         "chart",

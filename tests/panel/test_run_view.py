@@ -213,13 +213,10 @@ def test_rows_that_are_missing_are_said_in_the_panel_and_in_the_cell(
 ) -> None:
     """Each says so once, whichever is first."""
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("ListUserFunctions"):
-            return httpx.Response(200, json=[{"name": DAILY, "params": []}])
-        lines = {"content-type": "application/x-ndjson"}
-        return httpx.Response(200, content=b'{"id": 1}\n{"id": 2}', headers=lines)
-
-    panel = Panel(answering(answer)[DAILY].session, trusted=True)
+    lines = {"content-type": "application/x-ndjson"}
+    reply = httpx.Response(200, content=b'{"id": 1}\n{"id": 2}', headers=lines)
+    session = answering(lambda _: reply, listing=[{"name": DAILY, "params": []}])
+    panel = Panel(session[DAILY].session, trusted=True)
     page = Page(panel)
     page.ask("choose", function=DAILY)
     with pytest.warns(UserWarning, match="may be missing"):

@@ -144,14 +144,12 @@ def test_a_run_that_goes_on_says_so(answering: Callable[..., Session]) -> None:
     begun = threading.Event()
     go = threading.Event()
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("ListUserFunctions"):
-            return httpx.Response(200, json=[{"name": "F"}])
+    def answer(_: httpx.Request) -> httpx.Response:
         begun.set()
         go.wait(60)
         return httpx.Response(200, json={"error": None, "body": "[]"})
 
-    funcs = answering(answer)
+    funcs = answering(answer, listing=[{"name": "F"}])
     job = funcs["F"].submit()
     run = funcs.history.get(1)
     assert (run.status, run.rows, run.frame, run.variable) == (

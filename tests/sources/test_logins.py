@@ -230,22 +230,6 @@ def oauth(url: str, *flows: str) -> dict[str, Any]:
     }
 
 
-@pytest.fixture
-def browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A browser that follows the provider's redirect, as a user's would; yields the addresses that it opened."""
-    opened: list[str] = []
-
-    def follow(url: str) -> bool:
-        opened.append(url)
-        threading.Thread(
-            target=httpx.get, args=(url,), kwargs={"follow_redirects": True}
-        ).start()
-        return True
-
-    monkeypatch.setattr("webbrowser.open", follow)
-    return opened
-
-
 def secret_table(url: str) -> str:
     return f'client_secret_env = "CLIENT_SECRET"\nallow_server = "{url}"'
 

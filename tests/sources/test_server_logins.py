@@ -5,11 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -170,22 +168,6 @@ def server(
     )
     monkeypatch.setenv("FUNCS_CONFIG", str(path))
     return guard
-
-
-@pytest.fixture
-def browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A browser that follows the provider's redirect, as a user's would; yields the addresses that it opened."""
-    opened: list[str] = []
-
-    def follow(url: str) -> bool:
-        opened.append(url)
-        threading.Thread(
-            target=httpx.get, args=(url,), kwargs={"follow_redirects": True}
-        ).start()
-        return True
-
-    monkeypatch.setattr("webbrowser.open", follow)
-    return opened
 
 
 def test_a_login_in_the_browser_lists_and_runs(

@@ -30,11 +30,10 @@ from jupyter_funcs.service import embedded
 from jupyter_funcs.sweeps import executors
 from jupyter_funcs.sweeps.executors import ExecutorRunner, run_request, service_address
 from tests.conftest import PANEL, wait_until
-from tests.echoing import by_environment, echoing
 from tests.faults.canary import CANARY, leaks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     import pandas as pd
 
@@ -45,20 +44,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings(
     "ignore:This process .* is multi-threaded:DeprecationWarning"
 )
-
-
-@pytest.fixture
-def server() -> Iterator[Faulty]:
-    """A service with the function F, which returns its argument."""
-    with echoing() as server:
-        yield server
-
-
-@pytest.fixture
-def session(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
-    """A session from the environment, which other processes share."""
-    with by_environment(server, monkeypatch) as session:
-        yield session
 
 
 def taken(

@@ -18,29 +18,14 @@ from pandas.testing import assert_frame_equal
 import jupyter_funcs as jf
 from jupyter_funcs.sweeps.folder import _dataset
 from tests.conftest import PANEL, wait_until
-from tests.echoing import by_environment, echoing, giving
+from tests.echoing import giving
 from tests.faults.canary import CANARY, leaks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from jupyter_funcs.api import Session
     from tests.faults.server import Faulty
-
-
-@pytest.fixture
-def server() -> Iterator[Faulty]:
-    """A service with the function F, which returns its argument."""
-    with echoing() as server:
-        yield server
-
-
-@pytest.fixture
-def session(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
-    """A session from the environment, which other processes share."""
-    with by_environment(server, monkeypatch) as session:
-        yield session
 
 
 @pytest.fixture(scope="module")

@@ -22,20 +22,13 @@ import jupyter_funcs as jf
 from jupyter_funcs.catalog.values import Each
 from jupyter_funcs.core.background import SweepProgress
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.service.accounts.auth import Auth
-from jupyter_funcs.service.accounts.grants import Grants
-from jupyter_funcs.service.accounts.signing_keys import SigningKeys
-from jupyter_funcs.service.builtin import companies, demo
-from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-from jupyter_funcs.service.publishing.registry import Registry
-from jupyter_funcs.service.web.app import create_app
 from jupyter_funcs.service.web.runs import Limits
 from jupyter_funcs.sweeps import job
 from jupyter_funcs.sweeps.combinations import combos
 from jupyter_funcs.sweeps.job import SweepJob
 from jupyter_funcs.sweeps.sweep import Sweep
 from tests.conftest import PANEL, SYMBOL, wait_until
-from tests.servers import serving
+from tests.servers import serving_accounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -347,18 +340,8 @@ def test_thousands_of_failures_slow_no_table(service: Service) -> None:
 )
 def test_a_service_with_few_places_runs_them_all(limits: dict[str, int]) -> None:
     """The real service refuses most of 32 simultaneous runs with a wait: none fails, and all are in order."""
-    grants = Grants(seed=demo.add_accounts)
-    auth = Auth(SigningKeys.in_memory(), grants)
-    engine = DuckDBEngine(companies.reference(), demo.cards)
-    app = create_app(
-        Registry(demo.published(), author=demo.AUTHOR),
-        auth,
-        grants,
-        engine,
-        limits=Limits(**limits),
-    )
-    with serving(app) as url:
-        session = jf.connect(url, token=auth.issue("analyst", 1))
+    with serving_accounts(Limits(**limits)) as served:
+        session = jf.connect(served.url, token=served.auth.issue("analyst", 1))
         symbols = session.get_universe()["Symbol"].to_list()[:10]
         frame = session.get_panel_daily.sweep(Symbol=symbols, PanelName=PANEL)
         session.close()

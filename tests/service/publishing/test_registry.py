@@ -59,25 +59,21 @@ PARAM_FIELDS = {
     "schema": dict,
 }
 # SERVICE.md 2: the functions and their parameters, with type code and whether they are required.
+DAILY = {
+    "PanelName": (8, True),
+    "Symbol": (6, False),
+    "Brand": (4, False),
+    "PoPGrowth": (0, False),
+    "PoPLookback": (1, False),
+    "Dimensions": (4, False),
+}
 PARAMETERS = {
     "Get Panels": {},
     "Get Universe": {},
     "Get Panel Dimensions": {"PanelName": (8, True), "Dimensions": (4, True)},
-    "Get Panel Daily": {
-        "PanelName": (8, True),
-        "Symbol": (6, False),
-        "Brand": (4, False),
-        "PoPGrowth": (0, False),
-        "PoPLookback": (1, False),
-        "Dimensions": (4, False),
-    },
+    "Get Panel Daily": DAILY,
     "Get Panel FQ": {
-        "PanelName": (8, True),
-        "Symbol": (6, False),
-        "Brand": (4, False),
-        "PoPGrowth": (0, False),
-        "PoPLookback": (1, False),
-        "Dimensions": (4, False),
+        **DAILY,
         "UseReportedForCurrentPeriod": (0, False),
         "PeriodToDate": (0, False),
     },
