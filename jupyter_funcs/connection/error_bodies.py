@@ -24,7 +24,7 @@ _MAX_TEXT = 300
 _MAX_MARKUP = 4000  # characters of an error that are read to find the first `_MAX_TEXT`
 # What an error says is in one of these members, the most telling first; of each argument, in one of those. Names are
 # compared as they are folded.
-_SAYING = (
+_TEXT_MEMBERS = (
     "msg",
     "message",
     "diagnostics",
@@ -39,7 +39,7 @@ _SAYING = (
     "error",
     "code",
 )
-_LISTS = (
+_LIST_MEMBERS = (
     "errors",
     "arguments",
     "invalidparams",
@@ -85,7 +85,7 @@ _AROUND = {
 }
 _MAX_LEVELS = 6  # of an error
 _MAX_PARTS = 8  # of a path
-_MAX_SAID = 20  # texts that a person reads
+_MOST_TEXTS = 20  # texts that a person reads
 # Each alternative ends or fails without looking back, so that the time is linear.
 _MARKUP = re.compile(r"(?is)<(script|style)\b.*?(?:</\1\s*+>|\Z)|<[^<>]*+>")
 
@@ -131,7 +131,8 @@ def _said(value: Any, by_argument: Messages, level: int = 0) -> str:
 def _said_of_object(value: Values, by_argument: Messages, level: int) -> str:
     members = {folded(name): inner for name, inner in value.items()}
     keys = sorted(
-        _SAYING, key=lambda key: key != "error" or isinstance(members.get(key), str)
+        _TEXT_MEMBERS,
+        key=lambda key: key != "error" or isinstance(members.get(key), str),
     )
     text = next(
         filter(None, (_said(members.get(key), by_argument, level + 1) for key in keys)),
@@ -144,9 +145,9 @@ def _said_of_object(value: Values, by_argument: Messages, level: int) -> str:
             text = f"{place}: {text}"
 
     texts = [text]
-    for inner in filter(None, map(members.get, _LISTS)):
+    for inner in filter(None, map(members.get, _LIST_MEMBERS)):
         if isinstance(inner, dict):
-            texts += _of_each(_leaves(inner), by_argument, level)
+            texts += _texts_of_arguments(_leaves(inner), by_argument, level)
         else:
             texts.append(_said(inner, by_argument, level + 1))
 
@@ -179,7 +180,7 @@ def _leaves(value: Values, around: Path = ()) -> Iterator[tuple[Path, Any]]:
         if (
             isinstance(inner, dict)
             and len(path) < _MAX_PARTS
-            and not any(folded(key) in _SAYING for key in inner)
+            and not any(folded(key) in _TEXT_MEMBERS for key in inner)
         ):
             yield from _leaves(inner, path)
         else:
@@ -190,7 +191,7 @@ def _members_of(value: Values, by_argument: Messages, level: int) -> list[str]:
     """Return what an object says that is as Django has it, or of no known form."""
     leaves = list(_leaves(value))
     lists = (leaf for leaf in leaves if isinstance(leaf[1], list))
-    texts = _of_each(lists, by_argument, level)
+    texts = _texts_of_arguments(lists, by_argument, level)
     texts += [
         _said(inner, {}, level + 1) for _, inner in leaves if isinstance(inner, dict)
     ]
@@ -203,13 +204,13 @@ def _members_of(value: Values, by_argument: Messages, level: int) -> list[str]:
 
 def _sentences(texts: list[str]) -> str:
     whole = ""
-    for text in filter(None, texts[:_MAX_SAID]):
+    for text in filter(None, texts[:_MOST_TEXTS]):
         if text not in whole:
             whole = f"{whole.removesuffix('.')}. {text}" if whole else text
     return whole
 
 
-def _of_each(
+def _texts_of_arguments(
     leaves: Iterable[tuple[Path, Any]], by_argument: Messages, level: int
 ) -> list[str]:
     """Return what an object says of each argument, as in ``{"errors": {"size": ["is too large"]}}``."""

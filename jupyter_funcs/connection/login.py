@@ -181,14 +181,14 @@ class OAuth(CachedToken):
     def __init__(
         self,
         label: str,
-        about: Values,
+        table: Values,
         profile: str,
         secret: TokenSource | None,
         may_ask: Callable[[str], bool],
     ) -> None:
         super().__init__(label, self._made)
-        self._about = about
-        self._more = about.get("parameters", {})
+        self._table = table  # of the profile
+        self._parameters = table.get("parameters", {})
         self._profile = profile
         self._secret = secret
         self._may_ask = may_ask
@@ -236,7 +236,7 @@ class OAuth(CachedToken):
 
     def _read(self) -> str:
         flow, urls = self._flow()
-        if self._refresh is None and "keep" in self._about:
+        if self._refresh is None and "keep" in self._table:
             with suppress(KeyringUnavailableError, ConfigError):
                 self._refresh = Secret(keyring_get(urls["token"], self._entry))
 
@@ -254,7 +254,7 @@ class OAuth(CachedToken):
 
         if flow == "client":
             return self._fetched(
-                lambda: {"grant_type": "client_credentials", **self._more}
+                lambda: {"grant_type": "client_credentials", **self._parameters}
             )
 
         raise AuthenticationError(
@@ -265,13 +265,13 @@ class OAuth(CachedToken):
 
     @property
     def _entry(self) -> str:
-        return f"{self._about['client_id']} {self._profile}"
+        return f"{self._table['client_id']} {self._profile}"
 
     def _made(self, text: str) -> Secret:
         flow, _ = self._flow()
         account = {}
         if flow == "client":
-            account["client_id"] = self._about["client_id"]
+            account["client_id"] = self._table["client_id"]
         return AccessToken(text, self._ends, account)
 
     def _flow(self) -> tuple[str, JsonObject]:
@@ -284,8 +284,8 @@ class OAuth(CachedToken):
             }
 
         wanted = FLOWS[self._secret is None :]
-        if "flow" in self._about:
-            wanted = (self._about["flow"],)
+        if "flow" in self._table:
+            wanted = (self._table["flow"],)
         for flow in wanted:
             if flow in self._flows:
                 return flow, self._flows[flow]
@@ -298,7 +298,7 @@ class OAuth(CachedToken):
     def _discovered(self) -> JsonObject:
         """Return the flows that a provider describes, in the standard way for OpenID Connect."""
         address = self._scheme.get("discovery", "")
-        issuer = self._about.get("issuer") or address.removesuffix(_WELL_KNOWN)
+        issuer = self._table.get("issuer") or address.removesuffix(_WELL_KNOWN)
         if not issuer:
             return {}
         url = self._checked(issuer.rstrip("/") + _WELL_KNOWN)
@@ -342,11 +342,11 @@ class OAuth(CachedToken):
             ) from None
 
         secret = None if self._secret is None else self._secret().reveal()
-        is_openid = "issuer" in self._about or "discovery" in self._scheme
-        scope = " ".join(self._about.get("scopes", ())) or (
+        is_openid = "issuer" in self._table or "discovery" in self._scheme
+        scope = " ".join(self._table.get("scopes", ())) or (
             "openid" if is_openid else None
         )
-        return OAuth2Client(self, self._about["client_id"], secret, scope=scope, **more)
+        return OAuth2Client(self, self._table["client_id"], secret, scope=scope, **more)
 
     def _sent(self, send: Callable[[], T]) -> T:
         """Return what a request to the provider returns, and say why there is nothing without showing it."""
@@ -371,7 +371,7 @@ class OAuth(CachedToken):
         if refresh := only(str, answer.get("refresh_token")):
             self._refresh = Secret(refresh)
             with suppress(KeyringUnavailableError):
-                if "keep" in self._about:
+                if "keep" in self._table:
                     keyring_set(url, self._entry, self._refresh)
 
         return only(str, answer.get("access_token"))
@@ -380,7 +380,7 @@ class OAuth(CachedToken):
         """Log in with a browser of this machine, which the provider sends back to a port of it."""
         from secrets import token_urlsafe
 
-        port = self._about.get("redirect_port", 0)
+        port = self._table.get("redirect_port", 0)
         try:
             redirect = Redirect(port)
         except OSError as error:
@@ -394,7 +394,7 @@ class OAuth(CachedToken):
             )
             verifier = token_urlsafe(48)
             url, _ = client.create_authorization_url(
-                urls["start"], code_verifier=verifier, **self._more
+                urls["start"], code_verifier=verifier, **self._parameters
             )
             answer = redirect.answer_to(url, self.label)
 
@@ -410,7 +410,7 @@ class OAuth(CachedToken):
     def _by_device(self, urls: JsonObject) -> str:
         """Log in with a browser of any machine, with a code that the user enters there."""
         client = self._client()
-        data = self._more | ({"scope": client.scope} if client.scope else {})
+        data = self._parameters | ({"scope": client.scope} if client.scope else {})
         reply = self._sent(lambda: self.post(urls["start"], data, client))
         about = read_object(reply.content)
         code, place = (

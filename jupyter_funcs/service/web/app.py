@@ -75,8 +75,8 @@ Content-Range Funcs-Args Funcs-Run-Seconds Funcs-Runs Funcs-Warning Location Ret
 # Listings in the cache, one per set of assets.
 _MOST_LISTINGS = 64
 # In bytes: the replies in the cache, and the largest of them.
-_MOST_KEPT = 2**26
-_LARGEST_KEPT = 2**22
+_MOST_BYTES = 2**26
+_LARGEST_REPLY = 2**22
 _MOST_REPLIES = 10_000
 # In characters. An error of a function may quote much of its data.
 _LONGEST_REASON = 2000
@@ -209,23 +209,23 @@ class _Replies:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Hashable, ReplyContent] = OrderedDict()
+        self._by_key: OrderedDict[Hashable, ReplyContent] = OrderedDict()
         self._bytes = 0
 
     def get(self, key: Hashable) -> ReplyContent | None:
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
+            if key in self._by_key:
+                self._by_key.move_to_end(key)
+            return self._by_key.get(key)
 
     def add(self, key: Hashable, reply: ReplyContent) -> None:
         with self._lock:
-            if key in self._kept or len(reply.content) > _LARGEST_KEPT:
+            if key in self._by_key or len(reply.content) > _LARGEST_REPLY:
                 return
-            self._kept[key] = reply
+            self._by_key[key] = reply
             self._bytes += len(reply.content)
-            while self._bytes > _MOST_KEPT or len(self._kept) > _MOST_REPLIES:
-                self._bytes -= len(self._kept.popitem(last=False)[1].content)
+            while self._bytes > _MOST_BYTES or len(self._by_key) > _MOST_REPLIES:
+                self._bytes -= len(self._by_key.popitem(last=False)[1].content)
 
 
 @dataclass
