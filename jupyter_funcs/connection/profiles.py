@@ -260,6 +260,7 @@ def _file(where: object) -> Path | None:
 
 
 def _resolved(where: object, source: TokenSource | None) -> Connection | None:
+    """Return the connection to an address or by a profile, those of the environment unless told; ``None`` without."""
     if not isinstance(where, str | None):
         raise ConfigError(
             f"The service must be text, not {type(where).__name__}.", _CONNECT_HINT
@@ -420,6 +421,7 @@ def _from_profile(name: str, source: TokenSource | None) -> Connection:
 
 
 def _addressed(profile: _Table, name: str, source: TokenSource | None) -> Connection:
+    """Return the connection of a profile with an address or a file."""
     kind = profile.get("kind", "")
     url = str(profile.get("file", profile.get("url")))
     file = profiles_file().absolute().parent / expanded(url)
@@ -450,6 +452,7 @@ def _addressed(profile: _Table, name: str, source: TokenSource | None) -> Connec
 
 
 def _profile_source(profile: _Table, name: str, address: str) -> TokenSource | None:
+    """Return where the token of a profile comes from; ``None`` if it doesn't say."""
     in_keyring = profile.get("keep") == "keyring"
     if (
         profile.get("login") is True

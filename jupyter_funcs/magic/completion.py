@@ -108,6 +108,7 @@ def complete(context: CompletionContext, sessions: Sessions) -> SimpleMatcherRes
 
 
 def _offered(context: CompletionContext, sessions: Sessions) -> Offer | None:
+    """Return what fits at the cursor; ``None`` where it is for others to say."""
     lines = context.full_text.split("\n")
     line = lines[context.cursor_line]
     column = context.cursor_position
@@ -194,6 +195,7 @@ def _in_line(
 def _at_word(
     line: PartialLine, after: str, sessions: Sessions, *, is_cell: bool
 ) -> Offer | None:
+    """Offer options, subcommands, or what a subcommand takes."""
     if line.option:
         return _offer_profiles(line.typed, after)
     if line.typed.startswith("-"):

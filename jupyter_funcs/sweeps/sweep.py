@@ -184,6 +184,7 @@ class Sweep:
         )
 
     def _load_batch(self, positions: list[int]) -> set[int]:
+        """Add cached results; return the positions of those that were still there."""
         with self._lock:
             frames = {} if self._is_closed else self.earlier.read(positions)
             for at in sorted(frames):
@@ -218,6 +219,7 @@ class Sweep:
             raise self._fatal
 
     def _send(self) -> None:
+        """Start pending runs, as many as may be in flight."""
         most = self._pace.at_a_time(loop_time())
         if most:
             self.progress.waiting = ""
@@ -233,6 +235,7 @@ class Sweep:
             task.add_done_callback(self._end)
 
     def _answered(self, at: int) -> None:
+        """Let another run be sent, although the reply to this one is still being read."""
         self._in_flight.discard(at)
         self._changed.set()
 

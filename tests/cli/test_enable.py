@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from jupyter_client.kernelspec import KernelSpec
-from jupyter_client.manager import KernelManager
 
 import jupyter_funcs as jf
 from jupyter_funcs.cli import enable
 from jupyter_funcs.cli.main import main
+from tests.magic.conftest import live_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,26 +57,14 @@ def magics_of(tmp_path: Path) -> Callable[[Path], set[str]]:
     """Start a kernel of a Python, without the user's configuration; return the names of its line magics."""
 
     def ask(python: Path) -> set[str]:
-        manager = KernelManager()
-        argv = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-        manager._kernel_spec = KernelSpec(
-            argv=argv, language="python", display_name="tested"
-        )
-        manager.start_kernel(env={**os.environ, "IPYTHONDIR": str(tmp_path / "person")})
-        client = manager.client()
-        client.start_channels()
-        try:
-            client.wait_for_ready(timeout=60)
-            names = "list(get_ipython().magics_manager.magics['line'])"
+        names = "list(get_ipython().magics_manager.magics['line'])"
+        person = str(tmp_path / "person")
+        with live_kernel(str(python), IPYTHONDIR=person) as client:
             reply = client.execute(
                 "", user_expressions={"names": names}, reply=True, timeout=60
             )
-            shown = reply["content"]["user_expressions"]["names"]["data"]["text/plain"]
-            return {name.strip(" '[]\n") for name in shown.split(",")}
-        finally:
-            client.stop_channels()
-            manager.shutdown_kernel(now=True)
-            manager.cleanup_resources()
+        shown = reply["content"]["user_expressions"]["names"]["data"]["text/plain"]
+        return {name.strip(" '[]\n") for name in shown.split(",")}
 
     return ask
 

@@ -26,7 +26,7 @@ from tests.conftest import PANEL, SYMBOL
 from tests.servers import serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from jupyter_funcs.api import Session
 
@@ -320,21 +320,36 @@ def test_probing_a_session_sends_nothing(answering: Callable[..., Session]) -> N
         copy.deepcopy(session)
 
 
+def slow(wait: Callable[[], Awaitable[None]]) -> Any:
+    """Return the demo's application, which waits before each run."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"].endswith("runFunction"):
+            await wait()
+        await embedded().app(scope, receive, send)
+
+    return app
+
+
+def slow_demo(wait: Callable[[], Awaitable[None]]) -> Session:
+    return jf.connect(
+        "https://service.example",
+        token=embedded().token,
+        transport=httpx.ASGITransport(slow(wait)),
+    )
+
+
 def test_a_run_has_one_total_deadline() -> None:
     """A reply that never arrives is a DeadlineError in time, and the next run works."""
-    inner = embedded()
     hold = threading.Event()
     replied = threading.Event()
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["path"].endswith("runFunction") and not hold.is_set():
+    async def wait() -> None:
+        if not hold.is_set():
             await asyncio.sleep(60)
             replied.set()
-        await inner.app(scope, receive, send)
 
-    session = jf.connect(
-        "https://service.example", token=inner.token, transport=httpx.ASGITransport(app)
-    )
+    session = slow_demo(wait)
     with pytest.raises(jf.DeadlineError, match=r"0\.2 s"):
         session.get_panels.with_options(timeout=0.2)()
     assert not replied.is_set()
@@ -342,18 +357,9 @@ def test_a_run_has_one_total_deadline() -> None:
     assert len(session.get_panels()) == 2
 
 
-def test_cancel_ends_a_run(answering: Callable[..., Session]) -> None:
+def test_cancel_ends_a_run() -> None:
     """A cancelled job is cancelled at once, says so, and leaves no task."""
-    inner = embedded()
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["path"].endswith("runFunction"):
-            await asyncio.sleep(60)
-        await inner.app(scope, receive, send)
-
-    session = jf.connect(
-        "https://service.example", token=inner.token, transport=httpx.ASGITransport(app)
-    )
+    session = slow_demo(lambda: asyncio.sleep(60))
     job = session.get_panels.submit()
     with pytest.raises(jf.DeadlineError, match="is still running"):
         job.result(0.1)
@@ -512,15 +518,8 @@ def test_a_function_outlives_a_refresh(answering: Callable[..., Session]) -> Non
 @pytest.mark.slow
 def test_a_run_keeps_its_session_alive(service_url: str) -> None:
     """A session stays open while one of its runs does, even if nothing else holds it."""
-    inner = embedded()
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["path"].endswith("runFunction"):
-            await asyncio.sleep(0.7)
-        await inner.app(scope, receive, send)
-
-    with serving(app) as url:
-        job = jf.connect(url, token=inner.token)["Get Panels"].submit()
+    with serving(slow(lambda: asyncio.sleep(0.7))) as url:
+        job = jf.connect(url, token=embedded().token)["Get Panels"].submit()
         time.sleep(0.3)
         gc.collect()
         assert len(job.result(60)) == 2
