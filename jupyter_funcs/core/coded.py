@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_SIGNS: dict[str, Callable[[Any, Any], Any]] = {
+_SIGNS = {
     "[]": operator.getitem,
     "+": operator.add,
     "-": operator.sub,

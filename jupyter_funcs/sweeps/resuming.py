@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from jupyter_funcs.client.cache import Cache, CacheWriter, run_keys
+from jupyter_funcs.client.cache import CacheWriter, run_keys
 from jupyter_funcs.client.options import DASK
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class EarlierResults:
         self.resumes = options.to != DASK
         self._function = function
         self._runs = runs
-        self._cache: Cache | None = (
+        self._cache = (
             function.session.cache if function.may_cache(is_sweep=True) else None
         )
         self._keys: list[str] = []

@@ -30,7 +30,7 @@ MOST_BYTES = 256 * 2**20
 # The overhead of a row, in values.
 _ROW_OVERHEAD = 4
 
-_TYPES: dict[type, str] = {
+_TYPES = {
     str: "string",
     bool: "boolean",
     int: "int64",
