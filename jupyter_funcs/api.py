@@ -37,7 +37,7 @@ def connect(  # noqa: PLR0913  # each names one thing, and few calls need more t
     token: str | Callable[[], str] | None = None,
     api_key: str | None = None,
     server: str | Mapping[str, str] = "",
-    allow_server: str = "",
+    allow_server: str | Sequence[str] = "",
     allow_http: bool = False,
     transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None,
 ) -> Session:
@@ -66,7 +66,7 @@ def connect(  # noqa: PLR0913  # each names one thing, and few calls need more t
         variables in their addresses, as in ``{"tenant": "acme"}``.
     allow_server
         The address of the server that an OpenAPI document may name, if that isn't where the document comes from; or of
-        your own deployment, if the document names another one. The token is sent there too.
+        your own deployment, if the document names another one; or a list of them. The token is sent there too.
     allow_http
         Whether a token may be sent unencrypted, to an address that begins with ``http://``.
     transport

@@ -254,7 +254,7 @@ class Exchange:
                 transport=self._transport, headers=_HEADERS, trust_env=False
             )
 
-        own = (self.connection.base_url, self.connection.allow_server)
+        own = (self.connection.base_url, *self.connection.allow_server)
         # Not a file's.
         addresses = [address for address in own if address.startswith("http")]
         proxies = {

@@ -99,12 +99,12 @@ class Connection:
     Where requests go, and with which token.
 
     `kind` is that of the source, empty until it is detected. `target` is what a source without an address runs: a
-    Python module, functions, or the command of a server. `allow_server` is the other origin that a document may name,
-    or one's own deployment of it; `server` is the one of its servers, or the values of their variables. `auth` has the
-    sources of its schemes by `auth_name`. `location` is the file of a document, or the address with all that `base_url`
-    leaves out. `env` names the variables that a command gets beside those that all get. `keep` is whether the service
-    keeps runs unless told, and `timeout` how many seconds they may take. `synonyms` are other words of each word that
-    is searched.
+    Python module, functions, or the command of a server. `allow_server` has the other origins that a document may
+    name, or one's own deployment of it; `server` is the one of its servers, or the values of their variables.
+    `auth` has the sources of its schemes by `auth_name`. `location` is the file of a document, or the address with
+    all that `base_url` leaves out. `env` names the variables that a command gets beside those that all get. `keep`
+    is whether the service keeps runs unless told, and `timeout` how many seconds they may take. `synonyms` are
+    other words of each word that is searched.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Connection:
     where: str = ""
     kind: str = "service"
     target: object = None
-    allow_server: str = ""
+    allow_server: tuple[str, ...] = ()
     location: str = ""
     env: tuple[str, ...] = ()
     server: str | tuple[tuple[str, str], ...] = ""
@@ -141,7 +141,7 @@ class Connection:
         """The options of `connect` that were passed in Python; none if a profile has them."""
         server = self.server if isinstance(self.server, str) else dict(self.server)
         passed = {
-            "allow_server": self.allow_server,
+            "allow_server": self._allowed,
             "server": server,
             "allow_http": self.allow_http,
         }
@@ -161,11 +161,18 @@ class Connection:
             self.kind,
             self.base_url,
             self.location,
-            self.allow_server,
+            self._allowed,
             self.server,
             self.synthetic,
             command,
         ]
+
+    @property
+    def _allowed(self) -> str | list[str]:
+        """The servers in `allow_server` as one writes them: one as text."""
+        if len(self.allow_server) > 1:
+            return [*self.allow_server]
+        return "".join(self.allow_server)
 
 
 def resolve(  # noqa: PLR0913  # what `connect` takes
@@ -173,7 +180,7 @@ def resolve(  # noqa: PLR0913  # what `connect` takes
     token: str | Callable[[], str] | None = None,
     api_key: str | None = None,
     *,
-    allow_server: str = "",
+    allow_server: str | Sequence[str] = "",
     server: str | Mapping[str, str] = "",
     allow_http: bool = False,
 ) -> Connection | None:
@@ -194,7 +201,7 @@ def resolve(  # noqa: PLR0913  # what `connect` takes
 
     passed: dict[str, Any] = {}
     if allow_server:
-        passed["allow_server"] = _normalized(allow_server)
+        passed["allow_server"] = _addresses(allow_server)
     if server:
         passed["server"] = _server(server)
     if passed and (connection is None or connection.kind not in {"openapi", ""}):
@@ -214,7 +221,7 @@ def resolve(  # noqa: PLR0913  # what `connect` takes
 
 def _note_plain(connection: Connection) -> None:
     """Refuse to send a secret unencrypted, or warn that others can read what is sent."""
-    for address in filter(is_plain, (connection.base_url, connection.allow_server)):
+    for address in filter(is_plain, (connection.base_url, *connection.allow_server)):
         if connection.has_secrets and not connection.allow_http:
             raise unencrypted(address)
         warn(
@@ -241,6 +248,13 @@ def _server(choice: str | Mapping[str, str]) -> str | tuple[tuple[str, str], ...
     if isinstance(choice, str):
         return choice
     return tuple((str(name), str(value)) for name, value in choice.items())
+
+
+def _addresses(allowed: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the addresses in `allow_server`, which may be one."""
+    if isinstance(allowed, str):
+        allowed = [allowed]
+    return tuple(map(_normalized, allowed))
 
 
 def _file(where: object) -> Path | None:
@@ -429,7 +443,7 @@ def _addressed(profile: _Table, name: str, source: TokenSource | None) -> Connec
     address = file.as_uri() if is_file else _normalized(url)
     source = source or _profile_source(profile, name, address)
     hint = "Add token_env or another source to the profile, or use connect(…, token=…)."
-    allow_server = profile.get("allow_server", "")
+    allow_server = _addresses(profile.get("allow_server", ()))
     auth = {
         auth_name(scheme): _scheme_source(scheme, table, name, address, allow_server)
         for scheme, table in profile.get("auth", {}).items()
@@ -443,7 +457,7 @@ def _addressed(profile: _Table, name: str, source: TokenSource | None) -> Connec
 
     return replace(
         connection,
-        allow_server=allow_server and _normalized(allow_server),
+        allow_server=allow_server,
         server=_server(profile.get("server", "")),
         allow_http=profile.get("allow_http", False),
         auth=auth,
@@ -538,7 +552,7 @@ def _check_functions(functions: Sequence[object]) -> None:
 
 
 def _scheme_source(
-    scheme: str, table: _Table, name: str, base_url: str, allow_server: str
+    scheme: str, table: _Table, name: str, base_url: str, allowed: Sequence[str]
 ) -> TokenSource:
     """Return the source of a scheme of a document: a token, a password, or a client of an OAuth provider."""
     where = f"auth.{scheme} of profile {quote(name)}"
@@ -554,16 +568,16 @@ def _scheme_source(
         return secret
 
     own = [
-        table.get("allow_server", ""),
-        table.get("issuer", ""),
-        allow_server or base_url,
+        *_addresses(table.get("allow_server", ())),
+        *_addresses(table.get("issuer", ())),
+        *(allowed or [base_url]),
     ]
     return OAuth(
         f"login to {where}",
         table,
         name,
         secret,
-        lambda url: any(same_origin(url, address) for address in own if address),
+        lambda url: any(same_origin(url, address) for address in own),
     )
 
 
@@ -663,7 +677,7 @@ def _address_problem(profile: _Table) -> str:
         return "has no url"
     if len(sources) > 1:
         return f"names {listed(sources, 'and')} at once"
-    for key in [*sources, *({"allow_server", "file"} & profile.keys())]:
+    for key in [*sources, *({"file"} & profile.keys())]:
         if not (key.endswith("_env") or _is_source(key, profile[key])):
             return f"has a value of {key} that is not text"
 
@@ -739,6 +753,10 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and bool(value)
 
 
+def _is_addresses(value: object) -> bool:
+    return _is_text(value) or (_is_words(value) and bool(value))
+
+
 # What a profile has in a key, if that isn't what the key takes.
 _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "timeout": (_is_positive, "a timeout that is not a positive number of seconds"),
@@ -754,6 +772,10 @@ _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "command": (
         lambda value: _is_words(value) and value and all(value),
         'a command that is not a list of words, as in command = ["uvx", "mcp-server-time"]',
+    ),
+    "allow_server": (
+        _is_addresses,
+        'an allow_server that is neither an address nor a list, as in allow_server = ["https://api.example"]',
     ),
     "allow_http": (
         lambda value: isinstance(value, bool),
@@ -776,7 +798,7 @@ _AUTH_KEYS: dict[str, Callable[[Any], bool]] = {
     "scopes": _is_words,
     "parameters": _is_texts,
     "issuer": _is_text,
-    "allow_server": _is_text,
+    "allow_server": _is_addresses,
     "redirect_port": lambda value: type(value) is int and 0 < value < 2**16,
     "keep": lambda value: value == "keyring",
 }

@@ -204,10 +204,9 @@ class Transport:
         self.detecting = asyncio.Lock()
         # A user's own transport has a state of its own.
         address = self.connection.base_url
-        other = self.connection.allow_server
-        origin = "://".join(
-            urlsplit(other if address.startswith("file:") else address)[:2]
-        )
+        if address.startswith("file:"):
+            [address, *_] = *self.connection.allow_server, ""
+        origin = "://".join(urlsplit(address)[:2])
         self._health = Health() if self.is_own else HEALTH[origin]
 
     def reopen_after_fork(self) -> None:

@@ -104,7 +104,9 @@ _FILE = {"type": "string", "format": "file"}
 _ACCEPT = "application/json, application/yaml;q=0.9, */*;q=0.1"
 _FILES_HINT = "Keep the files that a document refers to in its folder, or at its origin; thousands, in a folder."
 _ELSEWHERE = "it runs on"
-_SERVER_HINT = "For another server, connect once more with its allow_server."
+_SERVER_HINT = (
+    "To run them too, list their server in allow_server: a list of addresses."
+)
 _MIN_LEFT = 5.0  # seconds for reading what is there, however many files there are
 _AT_ONCE = 16  # files read from an address
 _YAML = re.compile(rb"^[\"']?(?:openapi|swagger)[\"']? *:", re.MULTILINE)

@@ -55,8 +55,7 @@ _FLOWS = {
 
 def may_ask(connection: Connection, url: str) -> bool:
     return any(
-        own and same_origin(url, own)
-        for own in (connection.base_url, connection.allow_server)
+        same_origin(url, own) for own in (connection.base_url, *connection.allow_server)
     )
 
 
@@ -65,7 +64,7 @@ def _base(connection: Connection) -> str:
     location = connection.location or connection.base_url
     if "://" in location:
         return location
-    return f"{connection.allow_server}/".lstrip("/")
+    return f"{[*connection.allow_server, ''][0]}/".lstrip("/")
 
 
 class Servers(Once):
@@ -83,16 +82,17 @@ class Servers(Once):
         self._chosen = self._main
         if self._wanted:
             self._chosen = [self._choice()]
-        # What the user allows is one's own deployment if the document names it nowhere.
-        allowed = connection.allow_server
-        named = (
+        named = [
             url
             for servers in (self._main, *_lists(root))
             for url in self._urls(servers)
-        )
-        self._is_own = bool(allowed) and not any(
-            same_origin(url, allowed) for url in named
-        )
+        ]
+        # What the user allows is one's own deployment if the document names it nowhere.
+        self._own = [
+            server
+            for server in connection.allow_server
+            if not any(same_origin(url, server) for url in named)
+        ]
 
     def first(self, *places: JsonObject) -> tuple[str, bool]:
         """Return the server that the first of some places names, and whether we may ask it."""
@@ -104,7 +104,7 @@ class Servers(Once):
         if is_main:
             servers = self._chosen
         urls = self._urls(servers) or [urljoin(self._base, "/").rstrip("/")]
-        if self._is_own and (
+        if self._own and (
             is_main
             or any(same_origin(url, main) for url in urls for main in self._main_urls)
         ):
@@ -118,7 +118,7 @@ class Servers(Once):
 
     def _deployed(self, url: str) -> str:
         """Return the address of one's own deployment, at the path that the document says unless the user says one."""
-        own = self._connection.allow_server
+        own = self._own[0]
         if urlsplit(own).path:
             return own
         path = url.partition("://")[2].partition("/")[2]
@@ -149,7 +149,7 @@ class Servers(Once):
         urls = [_filled(template, values | own)]
         for origin in (
             self._wanted,
-            self._connection.allow_server,
+            *self._connection.allow_server,
             self._connection.base_url,
         ):
             # Where the document is says nothing of a server that may be anywhere.
@@ -157,7 +157,7 @@ class Servers(Once):
             matched = _matched(template, origin, variables, is_whole=is_whole)
             if own | matched == matched | own:  # they agree
                 urls.append(_filled(template, values | own | matched))
-            elif origin == self._connection.allow_server:
+            elif origin in self._connection.allow_server:
                 raise ConfigError(
                     f"{quote(origin)} is not the server with {listed(f'{name} = {own[name]}' for name in own)}.",
                     "Leave out server, or allow_server.",
@@ -376,7 +376,8 @@ def credentials_of(
     """Return the credentials of the first alternative for which there are all, else the token in its usual place."""
     own = connection.credentials
     # Those of schemes go only where the user says that the document's server is.
-    is_there = same_origin(url, connection.allow_server or connection.base_url)
+    servers = connection.allow_server or [connection.base_url]
+    is_there = any(same_origin(url, server) for server in servers)
     met: list[tuple[int, tuple[Credential, ...]]] = []
     for schemes in filter(None, security):
         sources = [

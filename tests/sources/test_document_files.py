@@ -111,7 +111,7 @@ def read(path: Path) -> Catalog:
         NO_TOKEN,
         kind="openapi",
         location=str(path),
-        allow_server=server,
+        allow_server=(server,),
     )
     return read_document(path.read_bytes(), connection)
 

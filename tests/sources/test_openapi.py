@@ -681,7 +681,7 @@ def test_an_operation_may_have_a_server_of_its_own() -> None:
         "/other": {"get": operation()},
     }
     server = Server(document(paths, servers=[{"url": "https://evil.example"}]))
-    funcs = server.session(allow_server="https://api.example")
+    funcs = server.session(allow_server=("https://api.example",))
     with pytest.warns(
         UserWarning,
         match=r"Left out 1 of 3 .*: GET /other \(it runs on 'https://evil.example'\)",

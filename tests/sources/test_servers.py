@@ -249,7 +249,7 @@ def test_an_operation_elsewhere_is_no_part_of_ones_own_deployment() -> None:
     )
     with pytest.warns(
         UserWarning,
-        match=r"GET /other \(it runs on 'https://uploads.example'\)\. For another server, connect",
+        match=r"GET /other \(it runs on 'https://uploads.example'\)\. To run them too, list their server in",
     ):
         assert funcs.names == ["run", "same"]
     funcs.same()
@@ -257,6 +257,76 @@ def test_an_operation_elsewhere_is_no_part_of_ones_own_deployment() -> None:
         {"https://docs.example/", "https://mine.example/"},
         "/v2/same",
     )
+
+
+def elsewhere(*servers: str) -> dict[str, Any]:
+    """Return paths that have a server each."""
+    return {
+        f"/{at}": {
+            "servers": [{"url": url}],
+            "get": operation(operationId=f"run{at}"),
+        }
+        for at, url in enumerate(servers)
+    }
+
+
+FILES = "https://files.example/up"
+
+
+@pytest.mark.parametrize("is_profile", [False, True])
+def test_several_servers_of_one_document_are_allowed_together(
+    is_profile: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The token goes to each of them; in Python the code of a run has all."""
+    allowed = [ACME, "https://files.example"]
+    paths = elsewhere("https://{tenant}.shop.example/v1", FILES)
+    paths["/0"]["servers"][0]["variables"] = TENANT
+    served = Server(document(paths, servers=named("https://unused.example")))
+    where = "https://docs.example/v1/openapi.json"
+    options: dict[str, Any] = {"allow_server": allowed}
+    if is_profile:
+        file = tmp_path / "profiles.toml"
+        file.write_text(
+            f'[profiles.shop]\nkind = "openapi"\nurl = "{where}"\nallow_server = {allowed}\n'
+        )
+        monkeypatch.setenv("FUNCS_CONFIG", str(file))
+        where = "shop"
+        options = {}
+    funcs = jf.connect(where, token=TOKEN, transport=served, **options)
+    for name in ("run0", "run1"):
+        funcs[name]()
+    assert served.origins == {"https://docs.example/", *(f"{url}/" for url in allowed)}
+    assert [request["path"] for request in served.seen] == ["/v1/0", "/up/1"]
+    assert all(TOKEN in request["headers"]["authorization"] for request in served.seen)
+    is_shown = f"allow_server={allowed}" in python(funcs["run0"], {}, funcs.where)
+    assert is_shown is not is_profile
+
+
+def test_a_deployment_of_ones_own_is_allowed_beside_another_server() -> None:
+    """What the document names nowhere replaces its main server; the other keeps its place."""
+    paths = {**RUN, **elsewhere(FILES)}
+    served = Server(document(paths, servers=named("https://demo.example/api")))
+    funcs = jf.connect(
+        "https://docs.example/v1/openapi.json",
+        transport=served,
+        allow_server=["https://files.example", "https://mine.example"],
+    )
+    funcs["run"]()
+    funcs["run0"]()
+    assert [request["path"] for request in served.seen] == ["/api/run", "/up/0"]
+    assert served.origins == {
+        "https://docs.example/",
+        "https://mine.example/",
+        "https://files.example/",
+    }
+
+
+def test_each_of_several_servers_is_checked() -> None:
+    """An address that is none, and one that would get the token in the clear."""
+    with pytest.raises(jf.ConfigError, match="'files' is not the address"):
+        resolve(DOCUMENT, allow_server=[ACME, "files"])
+    with pytest.raises(jf.ConfigError, match=r"http://f\.example would send"):
+        resolve(DOCUMENT, TOKEN, allow_server=[ACME, "http://f.example"])
 
 
 def test_a_profile_chooses_a_server(
@@ -336,6 +406,8 @@ def test_many_servers_are_read_in_linear_time() -> None:
             for at in range(size)
         }
         root = document(paths, servers=named(*[template] * size, **variables))
-        Servers(root, Connection("x", "https://docs.example", None, allow_server=ACME))  # type: ignore[arg-type]
+        Servers(
+            root, Connection("x", "https://docs.example", None, allow_server=(ACME,))
+        )  # type: ignore[arg-type]
 
     assert_linear(read, 40)
