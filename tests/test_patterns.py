@@ -353,6 +353,8 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "connection.proxies.environment_proxy": [" ", ",", "a"],
     "connection.retries._BETWEEN": [",", ", ", (",", " ")],
     "connection.retries.parse_retry_after": ["1", "0", " ", "1 ", ("1.", "1")],
+    "connection.secrets.ClientSecret": ["a", " "],
+    "connection.secrets.Secret": ["a", "!"],
     "connection.secrets._NAMED": ["token", "a-", ("token=", "a"), "tokens-"],
     "service.publishing.traces._AFTER": ["a", "."],
     "service.publishing.traces._BEFORE": ["a"],

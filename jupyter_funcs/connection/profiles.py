@@ -6,6 +6,7 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 from jupyter_core.paths import jupyter_config_dir
 
 from jupyter_funcs.connection.login import FLOWS, FromKeyring, Login, OAuth, ServerLogin
-from jupyter_funcs.connection.secrets import NoSecret, Password, Secret
+from jupyter_funcs.connection.secrets import ClientSecret, NoSecret, Password, Secret
 from jupyter_funcs.connection.tokens import (
     Constant,
     Credential,
@@ -557,8 +558,9 @@ def _scheme_source(
     """Return the source of a scheme of a document: a token, a password, or a client of an OAuth provider."""
     where = f"auth.{scheme} of profile {quote(name)}"
     key = next((key for key in _AUTH_SOURCES if key in table), "")
-    user = table.get("user", "")
-    make = (lambda text: Password(user, text.rstrip("\r\n"))) if user else Secret
+    make: Make = ClientSecret if "client_id" in table else Secret
+    if "user" in table:
+        make = partial(Password, table["user"])
     secret = None
     if key:
         secret = _token_source(key, table[key], where, base_url, make)

@@ -85,6 +85,7 @@ class Secret(Hidden):
     """A token."""
 
     __slots__ = ()
+    _illegal = re.compile("[^!-~]")
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
@@ -96,7 +97,7 @@ class Secret(Hidden):
         # Files and clipboards add a line break at the end, shells and editors add quotes.
         text = text.strip().strip("\ufeff'\"‘’“”").strip()
         is_empty = not text
-        if is_empty or not text.isascii() or not text.isprintable() or " " in text:
+        if is_empty or self._illegal.search(text):
             del text  # or debuggers that show local variables would show it
             if is_empty:
                 raise ConfigError(
@@ -142,6 +143,13 @@ class Secret(Hidden):
         return {}
 
 
+class ClientSecret(Secret):
+    """The secret of a client at a provider, in which there may be spaces (RFC 6749, A.2)."""
+
+    __slots__ = ()
+    _illegal = re.compile("[^ -~]")
+
+
 class AccessToken(Secret):
     """A token that a provider issued for a client, and said when it ends."""
 
@@ -169,6 +177,7 @@ class Password(Secret):
     __slots__ = ("_password",)
 
     def __init__(self, user: str, password: str) -> None:
+        password = password.rstrip("\r\n")  # that a file ends with
         # It is masked as well; a key may be sent as the name alone.
         self._password = Hidden(password or user)
         Hidden.__init__(self, base64.b64encode(f"{user}:{password}".encode()).decode())

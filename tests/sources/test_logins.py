@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("authlib")
 
-SECRET = "c4n4ry+of/my=client%26"
+SECRET = "c4n4ry+of/my =client%26"
 CLIENT = base64.b64encode(f"me:{quote_plus(SECRET)}".encode()).decode()  # RFC 6749
 
 
