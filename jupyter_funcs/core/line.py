@@ -86,7 +86,7 @@ _QUOTED = rf"{_DOUBLE}|{_SINGLE}|\"[^\"]*\"|{_CURLY}"
 _TEXT = rf"(?>\s*)(?>(?:{_QUOTED})(?=\s*(?:[,\]]|$))|[^,\[\]]*)(?>\s*)"
 # A sweep over a parameter that takes a list is a list of lists; nothing nests deeper.
 _ITEM = rf"(?:(?>\s*)\[(?:{_TEXT},)*+{_TEXT}\](?>\s*)|{_TEXT})"
-_ITEMS = re.compile(_ITEM)
+_ITEMS = re.compile(f"({_ITEM}),?")
 _LIST = re.compile(rf"\[(?:{_ITEM},)*+{_ITEM}\]")
 _CLOSED = {
     begin: re.compile(f"(?s){pattern}") for begin, pattern in _IN_QUOTES.items()
@@ -319,11 +319,11 @@ def no_variable(name: str, namespace: Namespace) -> tuple[str, str]:
 
 
 def _items(text: str) -> list[Any]:
-    items = (item.strip() for item in _ITEMS.findall(text[1:-1]))
+    # The last one is empty: what is after the end, or after a comma there.
+    *items, _ = map(str.strip, _ITEMS.findall(text[1:-1].strip()))
     return [
         _items(item) if _LIST.fullmatch(item) else Entered(_unwrapped(item))
         for item in items
-        if item
     ]
 
 
