@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from jupyter_funcs.catalog.fields import NUMERIC, Field, Kind, listing_args
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, Messages
-from jupyter_funcs.core.json_decoding import Values, as_list
+from jupyter_funcs.core.json_decoding import texts_in
 from jupyter_funcs.core.text import (
     clip,
     folded,
@@ -30,6 +30,8 @@ from jupyter_funcs.core.text import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future
+
+    from jupyter_funcs.core.json_decoding import Values
 
     Args = dict[str, Any]
 
@@ -275,11 +277,6 @@ def _day(text: str) -> tuple[int, int, int]:
             return int(parts[3]), low, high
 
     return 0, 0, 0
-
-
-def texts_in(value: Any) -> list[str]:
-    """Return the texts in an argument: itself, or items of a list."""
-    return [item for item in as_list(value) if isinstance(item, str)]
 
 
 def refused(refusal: FuncsError, field: Field, args: Values) -> list[str]:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote as quote_url
 
-from jupyter_funcs.catalog.choices import Choices, texts_in
+from jupyter_funcs.catalog.choices import Choices
 from jupyter_funcs.catalog.fields import (
     NUMERIC,
     Evidence,
@@ -44,7 +44,7 @@ from jupyter_funcs.catalog.values import (
     with_part,
 )
 from jupyter_funcs.core.errors import ArgumentError, Messages
-from jupyter_funcs.core.json_decoding import only
+from jupyter_funcs.core.json_decoding import only, texts_in
 from jupyter_funcs.core.line import JsonList
 from jupyter_funcs.core.text import (
     did_you_mean,

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from jupyter_funcs.catalog.choices import Choices, texts_in
+from jupyter_funcs.catalog.choices import Choices
 from jupyter_funcs.catalog.fields import NUMERIC, Evidence, Field, Kind
 from jupyter_funcs.catalog.listing import Encoding
 from jupyter_funcs.catalog.schemas import accepts, problem_of, text_of
-from jupyter_funcs.core.json_decoding import Values, as_list, only
+from jupyter_funcs.core.json_decoding import Values, as_list, only, texts_in
 from jupyter_funcs.core.line import Entered, Sent, json_of_python, no_variable
 from jupyter_funcs.core.text import (
     TIMES,

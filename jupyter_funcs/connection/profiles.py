@@ -141,8 +141,11 @@ class Connection:
     def options(self) -> dict[str, Any]:
         """The options of `connect` that were passed in Python; none if a profile has them."""
         server = self.server if isinstance(self.server, str) else dict(self.server)
+        allowed: Any = [*self.allow_server]
+        if len(allowed) == 1:
+            [allowed] = allowed
         passed = {
-            "allow_server": self._allowed,
+            "allow_server": allowed,
             "server": server,
             "allow_http": self.allow_http,
         }
@@ -162,18 +165,11 @@ class Connection:
             self.kind,
             self.base_url,
             self.location,
-            self._allowed,
+            self.allow_server,
             self.server,
             self.synthetic,
             command,
         ]
-
-    @property
-    def _allowed(self) -> str | list[str]:
-        """The servers in `allow_server` as one writes them: one as text."""
-        if len(self.allow_server) > 1:
-            return [*self.allow_server]
-        return "".join(self.allow_server)
 
 
 def resolve(  # noqa: PLR0913  # what `connect` takes

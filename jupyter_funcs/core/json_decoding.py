@@ -99,6 +99,11 @@ def as_list(value: Any) -> list[Any]:
     return [value]
 
 
+def texts_in(value: Any) -> list[str]:
+    """Return the texts in a value: itself, or items of a list."""
+    return [item for item in as_list(value) if isinstance(item, str)]
+
+
 def read_object(data: bytes | str) -> JsonObject:
     """Return a JSON object, or an empty one in place of anything else."""
     with suppress(ValueError, RecursionError):

@@ -10,7 +10,7 @@ from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.choices import PAGE, FieldSource, texts_in
+from jupyter_funcs.catalog.choices import PAGE, FieldSource
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name, with_parts
 from jupyter_funcs.catalog.schemas import template_of
 from jupyter_funcs.catalog.values import (
@@ -39,6 +39,7 @@ from jupyter_funcs.catalog.values import (
 )
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core.errors import ArgumentError, Messages
+from jupyter_funcs.core.json_decoding import texts_in
 from jupyter_funcs.core.line import Entered
 from jupyter_funcs.core.text import (
     clip,
@@ -211,7 +212,10 @@ class FormView:
         fields = self._whole.values()
         optional = {field.name for field in fields if not is_needed(field)}
         usual = [
-            field.name for field in fields if is_needed(field) or not _is_extra(field)
+            field.name
+            for field in fields
+            if is_needed(field)
+            or (field.default is None and (field.kind is not Kind.JSON or field.fields))
         ]
         more = optional.difference(usual[:_MOST_SHOWN])
         # A start and an end stay together.
@@ -732,10 +736,6 @@ def _label(field: Field) -> str:
 
 def is_needed(field: Field) -> bool:
     return field.required or bool(field.rule)
-
-
-def _is_extra(field: Field) -> bool:
-    return field.default is not None or (field.kind is Kind.JSON and not field.fields)
 
 
 def _count_rows(field: Field, held: Any) -> int:

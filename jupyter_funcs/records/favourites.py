@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.core.files import atomic_write_text, read_small
-from jupyter_funcs.core.json_decoding import read_object
+from jupyter_funcs.core.json_decoding import read_object, texts_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,9 +71,7 @@ class Favourites:
             return {}
 
         return {
-            service: [name for name in names if isinstance(name, str)][
-                :_MOST_FAVOURITES
-            ]
+            service: texts_in(names)[:_MOST_FAVOURITES]
             for service, names in content.items()
             if isinstance(names, list)
         }

@@ -37,7 +37,7 @@ from jupyter_funcs.core.errors import (
     NotFoundError,
     ProtocolError,
 )
-from jupyter_funcs.core.json_decoding import JsonObject, only
+from jupyter_funcs.core.json_decoding import JsonObject, only, texts_in
 from jupyter_funcs.core.text import folded, quote, replace_surrogates, size_text, some
 from jupyter_funcs.core.warn import collect_warnings, warn
 
@@ -301,9 +301,7 @@ def _function(tool: Any, group: str) -> Function | None:
 
 def _params(schema: JsonObject, *, is_whole: bool) -> Iterator[Param]:
     """Yield the properties of an object, and what it requires without saying more of it; or the whole of it."""
-    required: JsonObject = {
-        key: {} for key in only(list, schema.get("required")) if isinstance(key, str)
-    }
+    required: JsonObject = {key: {} for key in texts_in(schema.get("required"))}
     params = required | only(dict, schema.get("properties"))
     if is_whole:
         params = {_WHOLE: schema}

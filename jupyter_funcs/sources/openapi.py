@@ -34,7 +34,7 @@ from jupyter_funcs.core.errors import (
     ProtocolError,
 )
 from jupyter_funcs.core.files import read_small
-from jupyter_funcs.core.json_decoding import JsonObject, Once, only
+from jupyter_funcs.core.json_decoding import JsonObject, Once, only, texts_in
 from jupyter_funcs.core.text import clip, distinct, inert, plural, prose, quote
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.sources.openapi_files import (
@@ -486,16 +486,13 @@ class _Document(Once):
         about = "\n\n".join(dict.fromkeys(filter(None, (title, text))))
         if operation.get("deprecated") is True:
             about = f"{DEPRECATED} {about}"
-        tags = [
-            tag for tag in only(list, operation.get("tags")) if isinstance(tag, str)
-        ]
         accept, returns = self._reply(operation)
         return Function(
             name=_name(only(str, operation.get("operationId"))),
             description=clip(about, _MAX_TEXT),
             title=_name(title),
             params=tuple(params.values()),
-            group_name=_name([*tags, ""][0]),
+            group_name=_name([*texts_in(operation.get("tags")), ""][0]),
             changes_data=method != "get",
             returns=self._schemas.replies.read(returns) or None,
             context={
@@ -550,13 +547,25 @@ class _Document(Once):
             schema = only(dict, next(iter(content.values()))).get("schema")
         context = {"in": where, "name": name, **style, "json": bool(content)}
         text = only(str, about.get("description"))
-        param = self._param(context, schema, required=required, text=text)
-        if about.get("deprecated") is True:
-            return [_as_deprecated(param)]
-        return [param]
+        is_deprecated = about.get("deprecated") is True
+        return [
+            self._param(
+                context,
+                schema,
+                required=required,
+                text=text,
+                is_deprecated=is_deprecated,
+            )
+        ]
 
     def _param(
-        self, context: JsonObject, schema: Any, *, required: bool, text: str = ""
+        self,
+        context: JsonObject,
+        schema: Any,
+        *,
+        required: bool,
+        text: str = "",
+        is_deprecated: bool = False,
     ) -> Param:
         text = text or only(str, said_of("description", schema, self._root))
         own = None
@@ -572,8 +581,9 @@ class _Document(Once):
             context=context,
             encoding=Encoding.JSON,
         )
-        if said_of("deprecated", schema, self._root) is True:
-            return _as_deprecated(param)
+        if is_deprecated or said_of("deprecated", schema, self._root) is True:
+            description = f"{DEPRECATED} {param.description}".strip()
+            return param.changed(description=description)
         return param
 
     def _body(self, body: JsonObject) -> tuple[list[Param], str]:
@@ -714,10 +724,8 @@ def _name(text: str) -> str:
 
 def _scopes(listed: Any) -> str:
     """Return what to say of the scopes that an operation takes."""
-    scopes = [scope for scope in only(list, listed) if isinstance(scope, str)]
-    if not scopes:
-        return ""
-    return f" (scopes: {_name(' '.join(scopes))})"
+    scopes = " ".join(texts_in(listed))
+    return scopes and f" (scopes: {_name(scopes)})"
 
 
 def _is_simple(where: str, name: str, style: str) -> bool:
@@ -738,10 +746,6 @@ def _has_fields(kind: str, named: JsonObject) -> bool:
 def _is_beside(param: Param) -> bool:
     """Return whether a parameter is one of those that few fill in, which come last."""
     return param.context["in"] in {"header", "cookie"} and not param.required
-
-
-def _as_deprecated(param: Param) -> Param:
-    return param.changed(description=f"{DEPRECATED} {param.description}".strip())
 
 
 def _as_file(param: Param, *, are_several: bool = False) -> Param:

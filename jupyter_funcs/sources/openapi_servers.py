@@ -110,11 +110,12 @@ class Servers(Once):
         ):
             urls = [self._deployed(urls[0])]
 
-        allowed = list(filter(self._is_allowed, urls))
+        allowed = [
+            url
+            for url in urls
+            if may_ask(self._connection, url) and not VARIABLE.search(url)
+        ]
         return (allowed or urls)[0], bool(allowed)
-
-    def _is_allowed(self, url: str) -> bool:
-        return may_ask(self._connection, url) and not VARIABLE.search(url)
 
     def _deployed(self, url: str) -> str:
         """Return the address of one's own deployment, at the path that the document says unless the user says one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.core.json_decoding import JsonObject, Once, only
+from jupyter_funcs.core.json_decoding import JsonObject, Once, only, texts_in
 from jupyter_funcs.sources.openapi_requests import FORM_BODY, MULTIPART
 
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ class SwaggerDocument(Once):
         for param in params:
             if param["in"] == "body":
                 about = {"schema": param.get("schema", {})}
-                kinds = [kind for kind in consumes if isinstance(kind, str)]
-                content = dict.fromkeys(kinds or ["application/json"], about)
+                kinds = texts_in(consumes) or ["application/json"]
+                content = dict.fromkeys(kinds, about)
                 return {**_described(param), "content": content}
 
         return self._form(params, consumes)
@@ -184,7 +184,7 @@ def _style(param: JsonObject, plain: str) -> JsonObject:
 def _reply(produces: list[Any], reply: JsonObject) -> JsonObject:
     """Return a response with the media types that its operation produces."""
     schema = reply.get("schema")
-    kinds = [kind for kind in produces if isinstance(kind, str)]
+    kinds = texts_in(produces)
     if schema is None and any("html" in kind for kind in kinds):  # many have no body
         return reply
     if only(dict, schema).get("type") == "file":

@@ -166,12 +166,13 @@ class Runs:
         done = asyncio.wrap_future(running)
         gone = asyncio.ensure_future(left())
         self._stops.add(stop)
+        seconds = self._limits.run_seconds
         try:
-            for stage, late in ((begun, self._waited_too_long), (done, self._too_long)):
+            for stage in (begun, done):
                 ends = (stage, done, gone, stop)
                 await asyncio.wait(
                     ends,
-                    timeout=self._limits.run_seconds,
+                    timeout=seconds,
                     return_when=asyncio.FIRST_COMPLETED,
                 )
                 if done.done():
@@ -180,9 +181,15 @@ class Runs:
                     raise ClientDisconnect
                 if stop.done():
                     raise self._stopping()
-                if not stage.done():
-                    raise late()
-            raise AssertionError("unreachable")
+                if not begun.done():
+                    raise self._full(
+                        f"The run waited for {seconds:g} seconds and did not begin."
+                    )
+
+            raise RequestError(
+                504,
+                f"The run was stopped after {seconds:g} seconds, the limit of this service. Ask for less.",
+            )
         finally:
             self._stops.discard(stop)
             gone.cancel()
@@ -268,20 +275,9 @@ class Runs:
             429, f"{text} Try again in {after} s.", {"Retry-After": after}
         )
 
-    def _waited_too_long(self) -> RequestError:
-        return self._full(
-            f"The run waited for {self._limits.run_seconds:g} seconds and did not begin."
-        )
-
     def _stopping(self) -> RequestError:
         return RequestError(
             503, f"{self.obstacle} Try again soon.", {"Retry-After": "5"}
-        )
-
-    def _too_long(self) -> RequestError:
-        return RequestError(
-            504,
-            f"The run was stopped after {self._limits.run_seconds:g} seconds, the limit of this service. Ask for less.",
         )
 
 
