@@ -320,6 +320,14 @@ def test_infinity_of_this_process_stays_infinite() -> None:
     assert frame["a"].tolist() == [float("inf"), 0.5, float("-inf")]
 
 
+def unknown() -> float:
+    return float("nan")
+
+
+def test_nan_alone_is_a_row(way: Way) -> None:
+    assert way(unknown)()["Result"].isna().tolist() == [True]
+
+
 def test_infinity_is_null_in_json_with_one_warning() -> None:
     """A header of the service's reply says so, and the body has its usual shape."""
     run = by_service(ratios)

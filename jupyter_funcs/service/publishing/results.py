@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -76,6 +77,11 @@ def encoded(
     """
     if isinstance(result, ReplyContent):
         return result
+    if form != "json" and isinstance(result, float) and not math.isfinite(result):
+        import pyarrow as pa
+
+        # As JSON it is null, which stands for no rows.
+        return ReplyContent(ARROW, stream(pa.table({SCALAR: [result]})), 1)
     if form == "arrow" and not isinstance(result, _SCALARS):
         with contextlib.suppress(ResultError):  # JSON may support what Arrow doesn't
             table = arrow(result, call)

@@ -276,6 +276,17 @@ def test_infinity_stays_in_arrow() -> None:
     assert results.arrow(pd.DataFrame({"a": [np.inf]})).to_pylist() == [{"a": np.inf}]
 
 
+@pytest.mark.parametrize("value", [np.nan, float("inf"), np.float64("-inf")])
+def test_a_number_that_json_does_not_have_is_a_row_of_arrow(value: float) -> None:
+    """Alone in JSON it is null, which stands for no rows."""
+    for form in ("arrow", "either"):
+        reply = results.encoded(value, form=form)
+        assert (reply.media_type, reply.rows) == (results.ARROW, 1)
+        frame = results.read_stream(bytes(reply.content)).to_pandas()
+        np.testing.assert_equal(frame["Result"].tolist(), [value])
+    assert results.encoded(1.5, form="arrow").media_type == results.JSON
+
+
 def test_the_text_nan_stays_text() -> None:
     assert json.loads(
         body(
