@@ -87,8 +87,15 @@ def connect(  # noqa: PLR0913  # each names one thing, and few calls need more t
     UserWarning
         ``FUNCS_CONFIG`` names a file that doesn't exist or can't be read, so the session uses the demo.
     """
-    options = {"server": server, "allow_server": allow_server, "allow_http": allow_http}
-    session = _connected(where, token, api_key, transport, **options)
+    session = _connected(
+        where,
+        token,
+        api_key,
+        transport,
+        server=server,
+        allow_server=allow_server,
+        allow_http=allow_http,
+    )
     # The demo's takes 5 ms: its engine is imported by its first run.
     if transport is None:
         session.list_early()

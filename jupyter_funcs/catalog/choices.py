@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from jupyter_funcs.catalog.fields import NUMERIC, Field, Kind, listing_args
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, Messages
-from jupyter_funcs.core.json_decoding import texts_in
+from jupyter_funcs.core.json_decoding import Values, texts_in
 from jupyter_funcs.core.text import (
     clip,
     folded,
@@ -30,8 +30,6 @@ from jupyter_funcs.core.text import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future
-
-    from jupyter_funcs.core.json_decoding import Values
 
     Args = dict[str, Any]
 

@@ -254,9 +254,11 @@ class Exchange:
                 transport=self._transport, headers=_HEADERS, trust_env=False
             )
 
-        own = (self.connection.base_url, *self.connection.allow_server)
-        # Not a file's.
-        addresses = [address for address in own if address.startswith("http")]
+        addresses = [
+            address
+            for address in (self.connection.base_url, *self.connection.allow_server)
+            if address.startswith("http")  # not a file's
+        ]
         proxies = {
             address: environment_proxy(httpx.URL(address)) for address in addresses
         }

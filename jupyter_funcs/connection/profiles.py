@@ -133,11 +133,6 @@ class Connection:
         return (Credential(self.token, SecretPlace(self.header, prefix)),)
 
     @property
-    def has_secrets(self) -> bool:
-        """Whether a request may carry a secret."""
-        return self.token is not NO_TOKEN or bool(self.auth)
-
-    @property
     def options(self) -> dict[str, Any]:
         """The options of `connect` that were passed in Python; none if a profile has them."""
         server = self.server if isinstance(self.server, str) else dict(self.server)
@@ -218,8 +213,9 @@ def resolve(  # noqa: PLR0913  # what `connect` takes
 
 def _note_plain(connection: Connection) -> None:
     """Refuse to send a secret unencrypted, or warn that others can read what is sent."""
+    has_secrets = connection.token is not NO_TOKEN or connection.auth
     for address in filter(is_plain, (connection.base_url, *connection.allow_server)):
-        if connection.has_secrets and not connection.allow_http:
+        if has_secrets and not connection.allow_http:
             raise unencrypted(address)
         warn(
             f"{address} is not encrypted: others on the way can read and change what is sent."
@@ -675,7 +671,7 @@ def _address_problem(profile: _Table) -> str:
         return "has no url"
     if len(sources) > 1:
         return f"names {listed(sources, 'and')} at once"
-    for key in [*sources, *({"file"} & profile.keys())]:
+    for key in [*sources, *profile.keys() & {"file"}]:
         if not (key.endswith("_env") or _is_source(key, profile[key])):
             return f"has a value of {key} that is not text"
 

@@ -176,6 +176,17 @@ class Terms(NamedTuple):
     takes_arrow: bool = False  # as well as JSON, in the reply
     kept: KeptReplies | None = None  # of a listing
 
+    def pause(self, failure: Failure, done: int) -> float | None:
+        """Return the seconds to wait before what failed is sent again; ``None`` if it should not be."""
+        return pause(
+            failure.proof,
+            self.purpose,
+            done=done,
+            left=self.until - loop_time(),
+            retry_after=failure.retry_after,
+            most=self.retries,
+        )
+
 
 class Transport:
     """Requests to one service."""
@@ -299,20 +310,12 @@ class Transport:
             reply = await self._with_secrets(request.credentials, send, renewals)
             if isinstance(reply, Reply):
                 return reply
-            error, proof, retry_after, _ = reply
+            error = reply.error
             error.attempts = done + 1
-            error.refused = proof is Proof.REFUSED
-            error.proof = proof
-            error.retry_after = retry_after
-            left = terms.until - loop_time()
-            seconds = pause(
-                proof,
-                terms.purpose,
-                done=done,
-                left=left,
-                retry_after=retry_after,
-                most=terms.retries,
-            )
+            error.refused = reply.proof is Proof.REFUSED
+            error.proof = reply.proof
+            error.retry_after = reply.retry_after
+            seconds = terms.pause(reply, done)
             timed_out = isinstance(error, DeadlineError)
             if seconds is None or not self._health.budget.take(timed_out=timed_out):
                 return reply

@@ -25,10 +25,9 @@ from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.login import ServerLogin
 from jupyter_funcs.connection.profiles import command_environment
 from jupyter_funcs.connection.replies import Failure, Reply, too_large
-from jupyter_funcs.connection.retries import Proof, pause
+from jupyter_funcs.connection.retries import Proof
 from jupyter_funcs.connection.secrets import redacted_line
 from jupyter_funcs.core import json_decoding
-from jupyter_funcs.core.background import loop_time
 from jupyter_funcs.core.errors import (
     ArgumentError,
     ConfigError,
@@ -182,21 +181,13 @@ class McpSource:
             try:
                 return await work(link, from_sdk.Ask(terms.max_bytes))
             except from_sdk.UnansweredError as unanswered:
-                error, proof, retry_after, _ = unanswered.failure
-            again = proof is Proof.NOT_SENT and not done and not link.is_usable
-            left = terms.until - loop_time()
-            seconds = pause(
-                proof,
-                terms.purpose,
-                done=done,
-                left=left,
-                retry_after=retry_after,
-                most=terms.retries,
-            )
+                failure = unanswered.failure
+            again = failure.proof is Proof.NOT_SENT and not done and not link.is_usable
+            seconds = terms.pause(failure, done)
             done += 1
             if seconds is None and not again:
-                error.attempts = done
-                raise error
+                failure.error.attempts = done
+                raise failure.error
             await asyncio.sleep(seconds or 0)
 
 

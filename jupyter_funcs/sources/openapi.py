@@ -328,9 +328,7 @@ def _begun(data: bytes, connection: Connection) -> DocumentFiles:
     address = connection.location
     if "://" not in address:
         address = connection.base_url
-    files = DocumentFiles(address)
-    files.begin(root)
-    return files
+    return DocumentFiles(address, root)
 
 
 def _catalog(root: JsonObject, connection: Connection) -> Catalog:
@@ -456,6 +454,7 @@ class _Document(Once):
                 param = self._param(
                     {"in": "path", "name": name, **_style({}, "simple")},
                     None,
+                    {},
                     required=True,
                 )
                 if any(other.name == name for other in function.params):
@@ -546,28 +545,15 @@ class _Document(Once):
         if content:
             schema = only(dict, next(iter(content.values()))).get("schema")
         context = {"in": where, "name": name, **style, "json": bool(content)}
-        text = only(str, about.get("description"))
-        is_deprecated = about.get("deprecated") is True
-        return [
-            self._param(
-                context,
-                schema,
-                required=required,
-                text=text,
-                is_deprecated=is_deprecated,
-            )
-        ]
+        return [self._param(context, schema, about, required=required)]
 
     def _param(
-        self,
-        context: JsonObject,
-        schema: Any,
-        *,
-        required: bool,
-        text: str = "",
-        is_deprecated: bool = False,
+        self, context: JsonObject, schema: Any, about: JsonObject, *, required: bool
     ) -> Param:
-        text = text or only(str, said_of("description", schema, self._root))
+        text = only(
+            str,
+            about.get("description") or said_of("description", schema, self._root),
+        )
         own = None
         if schema or context["in"] == "body":
             own = self.once("parameter schema", schema, self._schemas.schema)
@@ -581,7 +567,10 @@ class _Document(Once):
             context=context,
             encoding=Encoding.JSON,
         )
-        if is_deprecated or said_of("deprecated", schema, self._root) is True:
+        if True in (
+            about.get("deprecated"),
+            said_of("deprecated", schema, self._root),
+        ):
             description = f"{DEPRECATED} {param.description}".strip()
             return param.changed(description=description)
         return param
@@ -627,8 +616,8 @@ class _Document(Once):
         param = self._param(
             {"in": "body", "name": "body", "whole": True},
             schema if is_json else _TEXT,
+            body,
             required=body.get("required") is True,
-            text=only(str, body.get("description")),
         )
         if is_json or TEXT_BODY.fullmatch(kind):
             return param
@@ -639,7 +628,7 @@ class _Document(Once):
     ) -> Param:
         """Return the parameter for a property of a body; of a form it may be a file, or a list of files."""
         context = {"in": "body", "name": name, **_style(style)}
-        param = self._param(context, schema, required=required)
+        param = self._param(context, schema, {}, required=required)
         part = self._only_kind(schema)
         are_several = part.get("type") == "array"
         if are_several:

@@ -54,17 +54,13 @@ _OF_A_PART = {
 class DocumentFiles:
     """Reads the files of a document, each once: those in its folder, or of its origin."""
 
-    def __init__(self, address: str) -> None:
-        self.root: JsonObject = {}
+    def __init__(self, address: str, root: JsonObject) -> None:
+        self.root = root
         self.left = _MAX_BYTES
         self._address = address
         self._files: dict[str, JsonObject] = {}
         self._numbers: dict[str, str] = {}  # by address
         self._pending: deque[str] = deque()
-
-    def begin(self, root: JsonObject) -> None:
-        """Take the document itself."""
-        self.root = root
         root[_FILES] = self._files
         self._lead(root, self._address, "", is_named=False)
 

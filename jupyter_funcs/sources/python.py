@@ -304,7 +304,10 @@ def _result(
         value: Any = tabular(called(python, parameters, values, _check))
         if hasattr(value, "to_pandas"):
             value = value.to_pandas()
-        if _is_float(value) and not math.isfinite(value):  # null stands for no rows
+        is_float = isinstance(value, numbers.Real) and not isinstance(
+            value, numbers.Rational
+        )
+        if is_float and not math.isfinite(value):  # null stands for no rows
             import pandas as pd
 
             value = pd.DataFrame({SCALAR: [value]})
@@ -322,10 +325,6 @@ def _result(
         name: attribute for name, attribute in value.attrs.items() if name != "funcs"
     }
     return frame
-
-
-def _is_float(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, numbers.Rational)
 
 
 def _check(items: int) -> None:
