@@ -192,6 +192,7 @@ class OAuth(CachedToken):
         self._profile = profile
         self._secret = secret
         self._may_ask = may_ask
+        self.port = about.get("redirect_port", 0)
         self._scheme: JsonObject = {}
 
     def bind(self, scheme: JsonObject) -> None:
@@ -341,12 +342,18 @@ class OAuth(CachedToken):
                 "OAuth needs another package.", "pip install 'jupyter-funcs[oauth]'"
             ) from None
 
-        secret = None if self._secret is None else self._secret().reveal()
         is_openid = "issuer" in self._table or "discovery" in self._scheme
         scope = " ".join(self._table.get("scopes", ())) or (
             "openid" if is_openid else None
         )
-        return OAuth2Client(self, self._table["client_id"], secret, scope=scope, **more)
+        return OAuth2Client(self, **self.registered(), scope=scope, **more)
+
+    def registered(self) -> JsonObject:
+        """Return the client as its provider knows it."""
+        client = {"client_id": self._table["client_id"]}
+        if self._secret is not None:
+            client["client_secret"] = self._secret().reveal()
+        return client
 
     def _sent(self, send: Callable[[], T]) -> T:
         """Return what a request to the provider returns, and say why there is nothing without showing it."""
@@ -380,15 +387,7 @@ class OAuth(CachedToken):
         """Log in with a browser of this machine, which the provider sends back to a port of it."""
         from secrets import token_urlsafe
 
-        port = self._table.get("redirect_port", 0)
-        try:
-            redirect = Redirect(port)
-        except OSError as error:
-            raise ConfigError(
-                f"Port {port} can't be used: {error.strerror}.", "Check redirect_port."
-            ) from None
-
-        with redirect:
+        with Redirect(self.port) as redirect:
             client = self._client(
                 redirect_uri=redirect.uri, code_challenge_method="S256"
             )
@@ -461,10 +460,21 @@ class ServerLogin(CachedToken):
     renews = True
     renew_seconds = RENEW_SECONDS
     # Returns a token, when it ends, and what renews it; set by what knows the protocol.
-    fetch: Callable[[str, Redirect | None], Coroutine[Any, Any, tuple[str, float, str]]]
+    fetch: Callable[
+        [str, Redirect | None, JsonObject],
+        Coroutine[Any, Any, tuple[str, float, str]],
+    ]
 
-    def __init__(self, profile: str, base_url: str, *, in_keyring: bool) -> None:
+    def __init__(
+        self,
+        profile: str,
+        base_url: str,
+        client: OAuth | None,
+        *,
+        in_keyring: bool,
+    ) -> None:
         super().__init__(f"login of profile {quote(profile)}", self._made)
+        self._client = client
         self._profile = profile
         self._base_url = base_url
         self._in_keyring = in_keyring
@@ -475,7 +485,7 @@ class ServerLogin(CachedToken):
     def ask_missing(self, login: LogIn) -> None:  # noqa: ARG002  # the base class's signature
         """Log in with a browser of this machine, unless there is a token."""
         if self.missing() is not None:
-            with Redirect(0) as redirect:
+            with Redirect(self._client.port if self._client else 0) as redirect:
                 self.cache(self._made(self._fetched(redirect)))
 
     def _read(self) -> str:
@@ -495,7 +505,10 @@ class ServerLogin(CachedToken):
         )
 
     def _fetched(self, redirect: Redirect | None) -> str:
-        text, self._ends, kept = background.run(self.fetch(self._kept(), redirect))
+        client = self._client.registered() if self._client else {}
+        text, self._ends, kept = background.run(
+            self.fetch(self._kept(), redirect, client)
+        )
         self._kept = lambda: kept
         if self._in_keyring:
             with suppress(KeyringUnavailableError):
@@ -513,7 +526,13 @@ class Redirect(HTTPServer):
     state = ""
 
     def __init__(self, port: int) -> None:
-        super().__init__(("127.0.0.1", port), _Redirected)
+        try:
+            super().__init__(("127.0.0.1", port), _Redirected)
+        except OSError as error:
+            raise ConfigError(
+                f"Port {port} can't be used: {error.strerror}.", "Check redirect_port."
+            ) from None
+
         self.answer: dict[str, str] = {}
         self.uri = f"http://127.0.0.1:{self.server_port}/callback"
 

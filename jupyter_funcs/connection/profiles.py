@@ -68,6 +68,12 @@ _USED_WITH = {"password": "user", "client_secret": "client_id"}
 _AUTH_SOURCES = [
     f"{kind}_{origin}" for kind in ("token", *_USED_WITH) for origin in _ORIGINS
 ]
+# Those of the client at the provider of an MCP server, which says the rest.
+_CLIENT_KEYS = {
+    "client_id",
+    "redirect_port",
+    *(f"client_secret_{origin}" for origin in _ORIGINS),
+}
 _AUTH_VARIABLE = "FUNCS_AUTH_"  # and the name of a scheme
 # What a program needs of the environment. Most of the rest, such as tokens, is for others.
 _INHERITED = re.compile(
@@ -434,13 +440,13 @@ def _addressed(profile: _Table, name: str, source: TokenSource | None) -> Connec
     file = profiles_file().absolute().parent / expanded(url)
     is_file = "file" in profile or (kind == "openapi" and "://" not in url)
     address = file.as_uri() if is_file else _normalized(url)
-    source = source or _profile_source(profile, name, address)
     hint = "Add token_env or another source to the profile, or use connect(…, token=…)."
     allow_server = _addresses(profile.get("allow_server", ()))
     auth = {
         auth_name(scheme): _scheme_source(scheme, table, name, address, allow_server)
         for scheme, table in profile.get("auth", {}).items()
     }
+    source = source or _profile_source(profile, name, address, auth)
     if auth:
         source = source or NO_TOKEN
     if is_file:
@@ -458,14 +464,17 @@ def _addressed(profile: _Table, name: str, source: TokenSource | None) -> Connec
     )
 
 
-def _profile_source(profile: _Table, name: str, address: str) -> TokenSource | None:
+def _profile_source(
+    profile: _Table, name: str, address: str, auth: dict[str, Any]
+) -> TokenSource | None:
     """Return where the token of a profile comes from; ``None`` if it doesn't say."""
     in_keyring = profile.get("keep") == "keyring"
     if (
         profile.get("login") is True
         and _kind_of(address, profile.get("kind", "")) == "mcp"
     ):
-        return ServerLogin(name, address, in_keyring=in_keyring)
+        client = auth.pop("LOGIN", None)
+        return ServerLogin(name, address, client, in_keyring=in_keyring)
 
     if "login" in profile:
         return Login(name, address, only(str, profile["login"]), in_keyring=in_keyring)
@@ -703,9 +712,16 @@ def _document_problem(profile: _Table) -> str:
     """Return what is wrong with what a profile says of a document, its servers and schemes."""
     if "file" in profile and profile.get("kind", "openapi") != "openapi":
         return 'has a file; its kind can only be "openapi"'
-    for scheme, table in profile.get("auth", {}).items():
+    auth = profile.get("auth", {})
+    for scheme, table in auth.items():
         if wrong := _scheme_problem(only(dict, table)):
             return f"has an auth.{scheme} that {wrong}"
+
+    is_server = _kind_of(str(profile.get("url")), profile.get("kind", "")) == "mcp"
+    if is_server and auth:
+        unused = auth.keys() - {"login"} or auth["login"].keys() - _CLIENT_KEYS
+        if unused or profile.get("login") is not True:
+            return "has more than the client of a login: an MCP server takes login = true and auth.login"
 
     return ""
 

@@ -155,11 +155,11 @@ class McpSource:
         )
 
     async def _fetch_token(
-        self, kept: str, redirect: Redirect | None
+        self, kept: str, redirect: Redirect | None, client: JsonObject
     ) -> tuple[str, float, str]:
         from_sdk = await _imported()
         token: tuple[str, float, str] = await from_sdk.fetch_token(
-            self._transport.connection, kept, redirect
+            self._transport.connection, kept, redirect, client
         )
         return token
 

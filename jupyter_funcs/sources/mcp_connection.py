@@ -20,7 +20,7 @@ import httpx2
 import mcp_types as types
 from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import ClientSession, MCPError
-from mcp.client.auth import OAuthClientProvider
+from mcp.client.auth import OAuthClientProvider, OAuthRegistrationError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import (
     AuthorizationCodeResult,
@@ -717,9 +717,13 @@ class _Storage:
 
 
 async def fetch_token(
-    connection: Connection, kept: str, redirect: Redirect | None
+    connection: Connection, kept: str, redirect: Redirect | None, client: JsonObject
 ) -> tuple[str, float, str]:
-    """Return a token by the SDK's provider, when it ends, and what renews it; without a redirect, only renew it."""
+    """
+    Return a token by the SDK's provider, when it ends, and what renews it; without a redirect, only renew it.
+
+    `client` is the one that is registered, if the provider doesn't register it now.
+    """
     url = connection.location or connection.base_url
     answer: dict[str, str] = {}
     storage = _Storage()
@@ -727,6 +731,8 @@ async def fetch_token(
     async def open_page(page: str) -> None:
         if redirect is None:
             raise AuthenticationError("The login has ended.")
+        if client:
+            _introduce(provider)
         label = connection.token.label
         answer.update(await asyncio.to_thread(redirect.answer_to, page, label))
 
@@ -743,7 +749,23 @@ async def fetch_token(
     )
     provider = OAuthClientProvider(url, about, storage, open_page, answered)
     if redirect is None:
-        _restore(provider, storage, kept)
+        _restore(provider, storage, kept, client)
+    elif client:
+        storage.client = OAuthClientInformationFull.model_validate(client)
+    await _log_in(connection, provider, url)
+    if storage.tokens is None:
+        raise AuthenticationError(
+            f"{connection.name} asked for no login.", "Remove login from the profile."
+        )
+
+    ends = provider.context.token_expiry_time or math.inf
+    return storage.tokens.access_token, ends, _kept(provider, storage)
+
+
+async def _log_in(
+    connection: Connection, provider: OAuthClientProvider, url: str
+) -> None:
+    """Ask the server for something that needs a token, so that the provider gets one."""
     proxy = environment_proxy(cast("Any", httpx2.URL(url)))
     try:
         async with httpx2.AsyncClient(
@@ -762,18 +784,13 @@ async def fetch_token(
             "Try again later.",
         ) from None
     except Exception as error:  # noqa: BLE001  # the SDK's, and those of odd replies
+        hint = "Try again, or ask the server's operator."
+        if isinstance(error, OAuthRegistrationError):
+            hint = f"Register a client at its provider, and add client_id to [profiles.{connection.name}.auth.login]."
         raise AuthenticationError(
             f"The {connection.token.label} failed: {redacted_line(str(error)) or type(error).__name__}",
-            "Try again, or ask the server's operator.",
+            hint,
         ) from None
-
-    if storage.tokens is None:
-        raise AuthenticationError(
-            f"{connection.name} asked for no login.", "Remove login from the profile."
-        )
-
-    ends = provider.context.token_expiry_time or math.inf
-    return storage.tokens.access_token, ends, _kept(provider, storage)
 
 
 async def _check_encrypted(connection: Connection, request: httpx2.Request) -> None:
@@ -790,11 +807,25 @@ def _kept(provider: OAuthClientProvider, storage: _Storage) -> str:
     return f"[{','.join(texts)}]"
 
 
-def _restore(provider: OAuthClientProvider, storage: _Storage, kept: str) -> None:
+def _introduce(provider: OAuthClientProvider) -> None:
+    """Let a registered client send its secret as its provider, whose description was read, takes it."""
+    context = provider.context
+    taken = getattr(
+        context.oauth_metadata, "token_endpoint_auth_methods_supported", None
+    )
+    method = "client_secret_basic"
+    if taken and method not in taken:
+        method = "client_secret_post"
+    cast("Any", context.client_info).token_endpoint_auth_method = method
+
+
+def _restore(
+    provider: OAuthClientProvider, storage: _Storage, kept: str, registered: JsonObject
+) -> None:
     """Let a provider renew a token with what `_kept` returned."""
     tokens, client, metadata = json.loads(kept)
     storage.tokens = OAuthToken.model_validate(tokens)
-    storage.client = OAuthClientInformationFull.model_validate(client)
+    storage.client = OAuthClientInformationFull.model_validate(client | registered)
     provider.context.oauth_metadata = metadata and OAuthMetadata.model_validate(
         metadata
     )

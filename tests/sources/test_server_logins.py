@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import socket
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
 from starlette.applications import Starlette
@@ -14,6 +15,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 import jupyter_funcs as jf
+from jupyter_funcs.connection.profiles import profiles_file
 from tests.connection.test_login import keyrings as keyrings  # noqa: PLC0414  # a fixture
 from tests.servers import serving
 
@@ -39,6 +41,9 @@ def tools() -> Any:
     return app.streamable_http_app()
 
 
+SECRET = "c4n4ry secret+/"
+
+
 class Provider:
     """A provider that registers clients, and issues tokens for codes with verifiers and for refresh tokens."""
 
@@ -49,6 +54,8 @@ class Provider:
         self.grants: list[str] = []
         self.seconds = 3600
         self.refuses = False
+        # How a client that is known already shows its secret; no other is registered.
+        self.method = ""
         self.app = Starlette(
             routes=[
                 Route("/.well-known/oauth-authorization-server", self.describe),
@@ -60,26 +67,29 @@ class Provider:
 
     async def describe(self, request: Request) -> Response:
         url = str(request.base_url).rstrip("/")
-        return JSONResponse(
-            {
-                "issuer": url,
-                "authorization_endpoint": f"{url}/authorize",
-                "token_endpoint": f"{url}/token",
-                "registration_endpoint": f"{url}/register",
-                "response_types_supported": ["code"],
-                "code_challenge_methods_supported": ["S256"],
-                "token_endpoint_auth_methods_supported": ["none"],
-            }
-        )
+        about = {
+            "issuer": url,
+            "authorization_endpoint": f"{url}/authorize",
+            "token_endpoint": f"{url}/token",
+            "registration_endpoint": f"{url}/register",
+            "response_types_supported": ["code"],
+            "code_challenge_methods_supported": ["S256"],
+            "token_endpoint_auth_methods_supported": [self.method or "none"],
+        }
+        if self.method:
+            del about["registration_endpoint"]
+        return JSONResponse(about)
 
     async def register(self, request: Request) -> Response:
+        if self.method:
+            return Response(status_code=404)
         about = json.loads(await request.body())
         assert about["redirect_uris"][0].startswith("http://127.0.0.1:")
         return JSONResponse({**about, "client_id": "registered"}, 201)
 
     async def authorize(self, request: Request) -> Response:
         query = request.query_params
-        assert query["client_id"] == "registered"
+        assert query["client_id"] == ("known" if self.method else "registered")
         code = f"c4n4ry-code-{len(self.codes)}"
         self.codes[code] = query["code_challenge"], query["redirect_uri"]
         answer = {"error": "access_denied"} if self.refuses else {"code": code}
@@ -89,6 +99,17 @@ class Provider:
     async def token(self, request: Request) -> Response:
         form = dict(await request.form())
         self.grants.append(str(form["grant_type"]))
+        if self.method:
+            basic = base64.b64encode(f"known:{quote(SECRET, safe='')}".encode())
+            sent = f"client_secret_basic {request.headers.get('authorization')}"
+            if self.method == "client_secret_post":
+                sent = f"{self.method} {form.get('client_secret')}"
+            known = {
+                "client_secret_basic": f"Basic {basic.decode()}",
+                "client_secret_post": SECRET,
+            }
+            if sent != f"{self.method} {known[self.method]}":
+                return JSONResponse({"error": "invalid_client"}, 401)
         if form["grant_type"] == "refresh_token":
             is_right = str(form["refresh_token"]) in self.refreshes
         else:
@@ -183,6 +204,65 @@ def test_a_login_in_the_browser_lists_and_runs(
     assert "Log in in your browser" in shown
     assert "c4n4ry" not in f"{shown}{session!r}{session.status()}{vars(session)}"
     session.close()
+
+
+def add_client(server: Guard, method: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Let the provider know one client, add it to the profile, and return its registered port."""
+    server.provider.method = method
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    path = profiles_file()
+    client = f'client_id = "known"\nclient_secret_env = "TOOLS_SECRET"\nredirect_port = {port}\n'
+    path.write_text(path.read_text() + f"[profiles.kept.auth.login]\n{client}")
+    monkeypatch.setenv("TOOLS_SECRET", SECRET)
+    return port
+
+
+@pytest.mark.usefixtures("keyrings")
+@pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
+def test_a_client_registered_beforehand_logs_in(
+    method: str, server: Guard, browser: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a provider registers no clients; with its secret and port, also to renew a token."""
+    server.provider.method = method
+    with pytest.raises(jf.AuthenticationError) as refused:
+        jf.connect("tools").ready()
+    assert "client_id to [profiles.tools.auth.login]" in refused.value.hint
+    port = add_client(server, method, monkeypatch)
+    for _ in range(2):
+        session = jf.connect("kept").ready()
+        assert list(session.look()["n"]) == [1]
+        session.close()
+    [page] = browser
+    [uri] = parse_qs(urlsplit(page).query)["redirect_uri"]
+    assert uri == f"http://127.0.0.1:{port}/callback"
+    assert server.provider.grants == ["authorization_code", "refresh_token"]
+    monkeypatch.setenv("TOOLS_SECRET", "c4n4ry wrong")
+    server.provider.tokens.clear()
+    with pytest.raises(jf.AuthenticationError) as ended:
+        jf.connect("kept").look()
+    assert "c4n4ry" not in str(ended.value)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'login = true\nauth.login = {client_id = "a", scopes = ["b"]}',
+        'login = true\nauth.other = {client_id = "a"}',
+        'auth.login = {client_id = "a"}',
+        'login = true\nauth.login = {token_env = "A_TOKEN"}',
+    ],
+)
+def test_a_server_takes_no_more_than_the_client_of_its_login(
+    lines: str, server: Guard
+) -> None:
+    """What it would not use is refused; nothing is sent."""
+    path = profiles_file()
+    url = "https://tools.example/mcp"
+    path.write_text(f'[profiles.tools]\nkind = "mcp"\nurl = "{url}"\n{lines}\n')
+    with pytest.raises(jf.ConfigError, match="takes login = true and auth"):
+        jf.connect("tools")
+    assert not server.provider.grants
 
 
 @pytest.mark.slow
