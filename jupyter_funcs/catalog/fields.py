@@ -115,6 +115,8 @@ class Field:
     """The ``format`` of its JSON Schema, or of the items of a list."""
     encoding: Encoding = Encoding.TEXT
     """How its values travel to the function."""
+    sizes: tuple[Values, Values] = attribute(default=({}, {}), hash=False)
+    """The bounds that its schema declares of a list, and of a text or each text of a list."""
     root: str = ""
     """Of a part, the parameter."""
     inside: tuple[str | int, ...] = ()
@@ -469,6 +471,7 @@ def _read(
         typed=declared.typed,
         format=declared.format,
         encoding=param.encoding,
+        sizes=declared.sizes,
     )
 
 

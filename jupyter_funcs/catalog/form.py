@@ -659,9 +659,9 @@ def _property(field: Field, *, validate: bool) -> JsonObject:
             schema["$id"] = f"urn:parameter:{quote_url(field.name, errors='replace')}"
 
     if field.is_list:
-        schema = {"type": "array", "items": schema}
+        schema = {"type": "array", "items": schema, **field.sizes[0]}
         if field.required:
-            schema["minItems"] = 1
+            schema.setdefault("minItems", 1)
 
     if not field.is_json and takes(field, None):
         schema = {"anyOf": [schema, {"type": "null"}]}
@@ -685,6 +685,7 @@ def _schema_of_value(field: Field, *, validate: bool) -> JsonObject:
         return _enumerated(schema, options)
     if schema == _TEXT and field.required and not (field.is_list or takes(field, "")):
         schema["minLength"] = 1  # an empty value does not satisfy a requirement
+    schema |= field.sizes[1]
     if options:
         schema["examples"] = options
     return schema

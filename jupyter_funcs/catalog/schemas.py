@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import operator
 from contextlib import suppress
 from contextvars import ContextVar
 from copy import copy
@@ -19,8 +20,9 @@ from jupyter_funcs.core.json_decoding import (
     as_list,
     only,
     referred,
+    texts_in,
 )
-from jupyter_funcs.core.text import TIMES, clip, listed, quote
+from jupyter_funcs.core.text import TIMES, clip, listed, plural, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -52,10 +54,17 @@ _SAYING = {
 }
 _LOWER = {"minimum", "exclusiveMinimum"}
 _UPPER = {"maximum", "exclusiveMaximum"}
+# The keywords of sizes: of what, whether a size is beyond them, and in words.
+_SIZES: dict[str, tuple[Any, Callable[[int, int], bool], str, str]] = {
+    "minLength": (str, operator.lt, "at least", "character"),
+    "maxLength": (str, operator.gt, "at most", "character"),
+    "minItems": (list, operator.lt, "at least", "value"),
+    "maxItems": (list, operator.gt, "at most", "value"),
+}
 _ALSO_NUMBERS: dict[str, set[str]] = {"decimal": {"integer", "string"}}
 # The key for how a schema contradicts itself, which no document has.
 _PROBLEM: Any = object()
-_READ = _SAYING | _LOWER | _UPPER | {"default", "description", _PROBLEM}
+_READ = _SAYING | _LOWER | _UPPER | _SIZES.keys() | {"default", "description", _PROBLEM}
 _MAX_TEXT = 4000  # characters of a description, which many parameters may share
 _NULL = {"type": "null"}
 _MOST_LEVELS = 8  # of a reply: what leads to its rows, and the objects in them
@@ -85,8 +94,9 @@ class Declaration(NamedTuple):
     """
     What a schema declares of a field, in the words of `catalog.fields`.
 
-    `item` is the kind of a list's items. `typed` maps options that are not texts to their JSON values. `problem` says
-    how the schema contradicts itself; what is contradictory is left out.
+    `item` is the kind of a list's items. `sizes` are bounds of a list, and of a text or its texts. `typed` maps
+    options that are not texts to their JSON values. `problem` says how the schema contradicts itself; what is
+    contradictory is left out.
     """
 
     kind: str
@@ -98,6 +108,7 @@ class Declaration(NamedTuple):
     description: str = ""
     problem: str = ""
     format: str = ""
+    sizes: tuple[Values, Values] = ({}, {})
 
 
 class Members(NamedTuple):
@@ -168,6 +179,7 @@ class Schemas(Once):
             only(str, whole.get("description"))[:_MAX_TEXT],
             next(filter(None, [*problems, wrong_bounds]), ""),
             only(str, part.get("format")),
+            (_sizes(whole), _sizes(part)),
         )
 
     def members(self, schema: Values, most: int) -> Members:
@@ -343,13 +355,9 @@ def properties_of(
         needed = only(list, part.get("required"))
         if len(needed) > MOST_PROPERTIES:
             return {}, set()
-        required |= _texts(needed)
+        required.update(texts_in(needed))
 
     return named, required
-
-
-def _texts(values: Any) -> set[str]:
-    return {value for value in only(list, values) if isinstance(value, str)}
 
 
 def said_of(word: str, schema: Any, root: Any) -> Any:
@@ -572,7 +580,7 @@ class ReplySchemas(Once):
                     **before,
                 },
             }
-            whole["required"] |= _texts(own.get("required"))
+            whole["required"].update(texts_in(own.get("required")))
             if _NULL in only(list, own.get("anyOf") or own.get("oneOf")):
                 whole["nullable"] = True
 
@@ -581,7 +589,7 @@ class ReplySchemas(Once):
 
 def _kind_of(schema: Values) -> tuple[str, list[str]]:
     """Return the only type of the values besides null, and the texts that they are among; nothing where several."""
-    kinds = _texts(_types(schema))
+    kinds = {*texts_in(_types(schema))}
     options = [value for value in only(list, schema.get("enum")) if value is not None]
     if set(map(type, options)) == {str} and kinds <= {"string"}:
         return "string", options if len(options) <= _MOST_MEMBERS else []
@@ -604,6 +612,7 @@ _IS_OF: dict[str, Callable[[Any], bool]] = {
     "number": _is_number,
     "integer": lambda value: _is_number(value) and value % 1 == 0,
 }
+
 # What these keywords check; the others of a plain schema only describe.
 _CHECKS: dict[str, Callable[[Any, Any, int], bool]] = {
     "type": lambda kinds, value, _: any(_IS_OF[kind](value) for kind in as_list(kinds)),
@@ -635,6 +644,20 @@ def _accepts(schema: Values, value: Any, level: int = 0) -> bool:
     return all(
         check(schema[keyword], value, level + 1) for keyword, check in checks.items()
     )
+
+
+def _sizes(schema: Values) -> JsonObject:
+    sizes = {word: schema.get(word) for word in _SIZES}
+    return {word: size for word, size in sizes.items() if isinstance(size, int)}
+
+
+def size_problem(sizes: Values, value: Any) -> str:
+    """Return the first of some bounds that a text or a list isn't within, in words; empty if it is."""
+    for word, bound in sizes.items():
+        kind, is_beyond, words, what = _SIZES[word]
+        if isinstance(value, kind) and is_beyond(len(value), bound):
+            return f"{words} {plural(bound, what)}"
+    return ""
 
 
 def accepts(schema: Values, value: Any) -> bool:

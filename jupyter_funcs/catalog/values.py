@@ -25,7 +25,7 @@ from uuid import UUID
 from jupyter_funcs.catalog.choices import Choices
 from jupyter_funcs.catalog.fields import NUMERIC, Evidence, Field, Kind
 from jupyter_funcs.catalog.listing import Encoding
-from jupyter_funcs.catalog.schemas import accepts, problem_of, text_of
+from jupyter_funcs.catalog.schemas import accepts, problem_of, size_problem, text_of
 from jupyter_funcs.core.json_decoding import Values, as_list, only, texts_in
 from jupyter_funcs.core.line import Entered, Sent, json_of_python, no_variable
 from jupyter_funcs.core.text import (
@@ -361,7 +361,8 @@ def _as_declared(field: Field, value: Any, *, hints: bool) -> Any:
     if field.is_json:
         return _as_json(field, value)
     if field.is_list:
-        return [_single(field, item, hints=hints) for item in items_of(field, value)]
+        items = [_single(field, item, hints=hints) for item in items_of(field, value)]
+        return _sized(field.sizes[0], items)
     return _single(field, value, hints=hints)
 
 
@@ -555,12 +556,19 @@ def _single(field: Field, value: Any, *, hints: bool) -> Any:
     read = _READERS.get(kind, _as_text)(field, value)
     options = _declared_options(field)
     if not options:
-        return _with_text(read)
+        return _sized(field.sizes[1], _with_text(read))
     option = _option(kind, read, options, hints=hints)
     is_text = isinstance(value, str) and option in field.typed and takes(field, option)
     if is_text or kind in NUMERIC:
         return read
     return field.typed.get(option, option)
+
+
+def _sized(sizes: Values, value: Any) -> Any:
+    """Return a text or a list, unless another size is declared."""
+    if problem := size_problem(sizes, value):
+        raise WrongValueError(f"takes {problem}, not {len(value)}: {quote(value)}.")
+    return value
 
 
 def _refusal_of_several(field: Field, value: Any) -> WrongValueError:
@@ -859,7 +867,9 @@ def _as_text(field: Field, value: Any) -> Any:
     match value:
         case str() as text:
             return str.__str__(text)
-        case dt.datetime() as time if _is_day(time) and field.format != "date-time":
+        case dt.datetime(tzinfo=None) as time if (
+            _is_midnight(time) and field.format != "date-time"
+        ):
             return time.date().isoformat()
         case dt.date() | dt.time() as time:
             return time.isoformat()
@@ -1086,10 +1096,6 @@ def _is_null_item(field: Field, value: Any) -> bool:
     is_number = isinstance(value, float) and field.encoding is Encoding.OBJECT
     is_null = value is None or (_is_missing(value) and not is_number)
     return is_null and takes(field, [None])
-
-
-def _is_day(value: dt.datetime) -> bool:
-    return _is_midnight(value) and not value.tzinfo
 
 
 def _is_midnight(value: dt.datetime) -> bool:

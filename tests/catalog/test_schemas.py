@@ -171,6 +171,35 @@ def test_a_schema_that_contradicts_itself_does_not_enforce_that(schema: Any) -> 
     assert (read.options, read.bounds) == ((), (None, None))
 
 
+SHORT = {"type": "string", "maxLength": 3}
+TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (SHORT, "äöü"),
+        (SHORT, ""),
+        (TEXTS | {"minItems": 2}, []),  # not set
+        (TEXTS | {"uniqueItems": True}, ["a", "a"]),
+        ({"enum": ["monthly"], "maxLength": 3}, "monthly"),
+        ({"type": "string", "maxLength": "3"}, "abcd"),
+    ],
+)
+def test_a_size_refuses_no_more_than_it_says(schema: Any, value: Any) -> None:
+    """Repeats are the service's to judge, and an option is what it is."""
+    assert form_with(field_of(schema), Given=value).errors == {}
+
+
+def test_the_schema_of_a_form_has_the_sizes() -> None:
+    """Of a text, a list and its items; without them where nothing is checked."""
+    field = field_of({"type": "array", "items": SHORT, "maxItems": 2})
+    [schema] = form_with(field).json_schema()["properties"].values()
+    assert (schema["maxItems"], schema["items"]["maxLength"]) == (2, 3)
+    [text] = form_with(field_of(SHORT)).json_schema()["properties"].values()
+    assert text["maxLength"] == 3
+
+
 @pytest.mark.parametrize(
     ("schema", "value", "typed"),
     [
@@ -232,6 +261,22 @@ def test_a_value_has_the_type_that_its_schema_declares(
             "at most 3",
         ),
         ({"enum": ["day", "week"]}, "wek", "Did you mean 'week'?"),
+        (SHORT, "abcd", "Given takes at most 3 characters, not 4: 'abcd'."),
+        (SHORT | {"minLength": 2}, "a", "takes at least 2 characters, not 1"),
+        ({"$ref": "#/$defs/S", "$defs": {"S": SHORT}}, "abcd", "at most 3 characters"),
+        ({"allOf": [SHORT, {"title": "A"}]}, "abcd", "at most 3 characters"),
+        ({"type": "array", "items": SHORT}, ["a", "abcd"], "at most 3 characters"),
+        (
+            {
+                "type": "array",
+                "items": {"$ref": "#/$defs/S"},
+                "$defs": {"S": SHORT},
+            },
+            "abcd",
+            "at most 3 characters",
+        ),
+        (TEXTS | {"maxItems": 2}, ["a", "b", "a"], "at most 2 values, not 3"),
+        (TEXTS | {"minItems": 2}, "a", "takes at least 2 values, not 1"),
     ],
 )
 def test_a_value_that_contradicts_its_schema_is_an_error_at_its_field(
