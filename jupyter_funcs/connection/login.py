@@ -192,7 +192,7 @@ class OAuth(CachedToken):
         self._profile = profile
         self._secret = secret
         self._may_ask = may_ask
-        self.port = about.get("redirect_port", 0)
+        self.port = table.get("redirect_port", 0)
         self._scheme: JsonObject = {}
 
     def bind(self, scheme: JsonObject) -> None:
