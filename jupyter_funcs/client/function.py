@@ -172,9 +172,12 @@ class RemoteCall:
 
         return job
 
-    def kept(self, id_: str, args: Args) -> Job:
+    def kept(self, id_: str, args: Args, *, has_ended: bool) -> Job:
         """Return a job for a run that the service keeps."""
-        return self._started(args, Progress(kept_id=id_, is_kept=True, has_begun=True))
+        progress = Progress(
+            kept_id=id_, is_kept=True, has_begun=True, has_ended=has_ended
+        )
+        return self._started(args, progress)
 
     def _started(self, args: Args, progress: Progress) -> Job:
         job = Job(self.name, args, self._run(args, progress), progress)

@@ -145,7 +145,16 @@ class Job:
             if self.future.done():
                 self._warn()
 
-        raise RunCancelledError(
+        raise self._cancelled
+
+    @property
+    def _cancelled(self) -> RunCancelledError:
+        if self.progress.has_ended:
+            return RunCancelledError(
+                f"{self.function} has ended on the service; only the fetch of its result was cancelled.",
+                f'Fetch it with jf.kept("{self.id}").result().',
+            )
+        return RunCancelledError(
             f"{self.function} was cancelled; the service may still finish it.",
             "Run it again.",
         )
@@ -154,9 +163,7 @@ class Job:
     def error(self) -> FuncsError | None:
         """The error that ended the run; ``None`` if it succeeded or is still running."""
         if self.status == "cancelled":
-            return RunCancelledError(
-                f"{self.function} was cancelled; the service may still finish it."
-            )
+            return self._cancelled
 
         if not self.future.done():
             return None

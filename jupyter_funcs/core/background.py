@@ -64,8 +64,9 @@ class Progress:
     The progress of one run: bytes received, requests sent, what the server says, and the raw reply if wanted.
 
     `pages` keeps the pages of a run that asks for all, so that it can go on later. `kept_id` is the id of a run that
-    the service can keep, from its start if `is_kept`; it has said that it has it if `has_begun`. `can_ask` is whether
-    somebody looks for a `question`; meanwhile the time limit of the run doesn't count.
+    the service can keep, from its start if `is_kept`; it has said that it has it if `has_begun`, and that it is over if
+    `has_ended`. `can_ask` is whether somebody looks for a `question`; meanwhile the time limit of the run doesn't
+    count.
     """
 
     keep_reply: bool = False
@@ -79,6 +80,7 @@ class Progress:
     kept_id: str = ""
     is_kept: bool = False
     has_begun: bool = False
+    has_ended: bool = False
     can_ask: bool = False
     question: Question | None = None
     limit: asyncio.Timeout | None = None

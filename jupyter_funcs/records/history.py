@@ -478,7 +478,8 @@ class RecordedClient(Client[CallT_co]):
                 f"You have no kept run {quote(id_)}.", "See %funcs history."
             )
         run = background.run(self.remote.keeper.look(id_))
-        return self[str(run["FunctionName"])].kept(id_, run["Args"])
+        function = self[str(run["FunctionName"])]
+        return function.kept(id_, run["Args"], has_ended=run["ended"] is not None)
 
     def on_run(self, function: RemoteCall, job: Job) -> None:
         """Add a run that has started to the history; note how its function differs from the lock."""

@@ -56,8 +56,10 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.json_decoding import JsonObject
 
 _SOON = 10  # seconds, after which a run is kept
+_LONGEST_WAIT = 20.0
 _SILENT_SECONDS = 35.0
 _PROMPT_SECONDS = 20.0
+_UNFINISHED = {"waiting", "running"}
 _MISSES = 3  # looks for a run, after which there is none
 _DISK_IS_FULL = 507
 _UNANSWERED = {Proof.BROKEN, Proof.UNANSWERED}
@@ -119,7 +121,7 @@ class ServiceSource:
         self.keeps_runs = False
         self.run_seconds = 0.0  # as far as the service says
         # Seconds that a request may wait; less behind a proxy that gives up earlier.
-        self._patience = 20.0
+        self._patience = _LONGEST_WAIT
 
     async def listing(self, terms: Terms, progress: Progress) -> ReadCatalog:
         reply = await self._transport.send(f"POST {LIST_PATH}", {}, terms, progress)
@@ -152,7 +154,8 @@ class ServiceSource:
                     return reply
             return await self._ended(function.name, terms, progress)
         except asyncio.CancelledError:
-            if loop_time() < terms.until:  # by the user: at the deadline it goes on
+            # By the user: at the deadline it goes on.
+            if loop_time() < terms.until and not progress.has_ended:
                 background.start(self._cancel(progress.kept_id))
             raise
 
@@ -206,13 +209,16 @@ class ServiceSource:
     async def _ended(self, name: str, terms: Terms, progress: Progress) -> Reply:
         """Wait for the end of a run that the service keeps, and fetch its result."""
         path = f"{RUNS_PATH}/{progress.kept_id}"
+        wait = 1.0
         state = "running"
-        while state in {"waiting", "running"}:
-            reply = await self._answered(path, terms, progress, waits=True)
+        while state in _UNFINISHED:
+            reply = await self._answered(path, terms, progress, wait=wait)
+            wait = min(wait * 2, _LONGEST_WAIT)
             run = read_object(reply.data)
             state = str(run.get("state"))
             progress.has_begun = True
-            progress.said = f"{state} on the service"
+            progress.has_ended = state not in _UNFINISHED
+            progress.said = _said(state, run.get("progress") or {})
 
         if state == "cancelled":
             raise RunCancelledError(
@@ -234,14 +240,14 @@ class ServiceSource:
         progress: Progress,
         misses: int = 0,
         *,
-        waits: bool = False,
+        wait: float = 0.0,
     ) -> Reply:
         """Ask for a kept run until there is an answer, however often the line breaks."""
         tries = 0
         while True:
             place = f"GET {path}"
-            if waits:
-                place = f"{place}?wait={self._patience:g}"
+            if wait:
+                place = f"{place}?wait={min(wait, self._patience):g}"
             try:
                 return await self._asked(place, terms, progress)
             except FuncsError as error:
@@ -312,6 +318,14 @@ class ServiceSource:
 
     async def close(self) -> None:
         await self._transport.close()
+
+
+def _said(state: str, progress: Mapping[str, Any]) -> str:
+    if position := progress.get("position"):
+        return f"number {position} of the runs that wait on the service"
+    if since := progress.get("since"):
+        return f"{state} on the service since {since[:16].replace('T', ' ')} UTC"
+    return f"{state} on the service"
 
 
 def _encoded(param: Param, value: Any) -> Any:

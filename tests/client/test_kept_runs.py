@@ -243,6 +243,48 @@ def test_a_cancel_ends_the_run_on_the_service(keeping: Callable[..., Service]) -
     waiting.go.set()
 
 
+def test_a_job_tells_its_turn_and_since_when_it_runs(
+    keeping: Callable[..., Service],
+) -> None:
+    waiting = Held()
+    service = keeping(waiting.published())  # two runs of a user at once
+    held = service.connect().held.with_options(keep=True)
+    jobs = [held.submit() for _ in range(2)]
+    assert becomes(
+        lambda: all("running on the service since 20" in repr(job) for job in jobs)
+    )
+    last = held.submit()
+    assert becomes(
+        lambda: "number 1 of the runs that wait on the service" in repr(last)
+    )
+    waiting.go.set()
+    assert len(last.result(60)) == 1
+
+
+def test_a_cancelled_fetch_of_a_run_that_has_ended_says_so_and_leaves_the_result(
+    keeping: Callable[..., Service],
+) -> None:
+    service = keeping(QUICK)
+    funcs = service.connect()
+    first = funcs.quick.with_options(keep=True).submit()
+    first.result(60)
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        if b"wait" in scope["query_string"]:
+            await asyncio.Event().wait()
+        await service.app(scope, receive, send)
+
+    service.proxy.app = slow
+    job = funcs.kept(first.id)
+    job.cancel()
+    with pytest.raises(jf.RunCancelledError, match="Quick has ended") as caught:
+        job.result(60)
+    assert job.error.what == caught.value.what
+    service.proxy.app = service.app
+    assert funcs.kept(first.id).result(60)["n"].tolist() == [1]
+    assert not any("cancel" in path for path in service.proxy.seen)
+
+
 @pytest.mark.slow
 def test_a_time_limit_ends_only_the_wait(keeping: Callable[..., Service]) -> None:
     waiting = Held()

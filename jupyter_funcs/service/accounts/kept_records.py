@@ -6,6 +6,7 @@ A row tells of its file before the file gets its name, so that whatever is inter
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import time
@@ -44,8 +45,10 @@ _DAY_SECONDS = 86_400
 _MOST_STEP = 3600
 _MOST_LISTED = 1000
 _MOST_UNFINISHED = 1000
+# Of the target of a link, in bytes; some file systems allow no more.
+_LONGEST_TARGET = 1000
 _LOST = (
-    "The service ended before {:%Y-%m-%d %H:%M} UTC, while the run was running. It isn't started again by itself, "
+    "The service ended before {:%Y-%m-%d %H:%M} UTC, and before the run did. It isn't started again by itself, "
     "because it may have changed data."
 )
 
@@ -101,7 +104,7 @@ class KeptRecords:
         # Locked as long as this process runs: others see whether the runs that it owns still do.
         self._owner = secrets.token_hex(8)
         self._claim = create_locked(folder / f"{self._owner}.lock", 0o600)
-        # A link for each run without a row, to the name of its owner.
+        # A link for each run without a row, to the name of its owner and, until it ends, to the values of the row.
         self._begun = folder / "begun"
         self._begun.mkdir(mode=0o700, exist_ok=True)
         self._clean()
@@ -125,23 +128,34 @@ class KeptRecords:
             ORDER BY r.number DESC LIMIT ?"""
         return self._runs(condition, user, state, since, _MOST_LISTED)
 
-    def position(self, run: KeptRun) -> int:
-        """Return the place of a waiting run among all that wait, from 1."""
-        query = "SELECT count(*) FROM kept_runs WHERE state = 'waiting' AND number <= ?"
-        return int(self._database.read(query, run.number)[0][0])
+    def positions(self) -> dict[int, int]:
+        """Return the places of the runs that wait, from 1, by number: users take turns."""
+        query = """SELECT number, row_number() OVER (ORDER BY turn, number) FROM (
+            SELECT number, row_number() OVER (PARTITION BY user ORDER BY number) AS turn
+            FROM kept_runs WHERE state = 'waiting')"""
+        return dict(self._database.read(query))
 
     def has_room(self, user: int) -> bool:
         """Return whether another run of a user can be kept, as far as their unfinished runs say."""
         query = "SELECT count(*) FROM kept_runs WHERE user = ? AND state IN ('waiting', 'running')"
         return bool(self._database.read(query, user)[0][0] < _MOST_UNFINISHED)
 
-    def add(self, user: int, id_: str, *values: Any, state: str) -> int:
+    def add(
+        self,
+        user: int,
+        id_: str,
+        *values: Any,
+        state: str,
+        owner: str = "",
+        made: float = 0.0,
+    ) -> int:
         """Add a run with its function, arguments, form, types and address; return its number, 0 if it is there."""
+        made = made or time.time()
+        begun = (made, 1) if state == RUNNING else (None, 0)
         with self._database.change() as sql:
-            now = time.time()
-            begun = (now, 1) if state == RUNNING else (None, 0)
             rows = sql.execute(
-                _INSERT, (user, id_, *values, state, self._owner, now, *begun)
+                _INSERT,
+                (user, id_, *values, state, owner or self._owner, made, *begun),
             )
             return next((int(number) for (number,) in rows), 0)
 
@@ -185,13 +199,23 @@ class KeptRecords:
         with suppress(SetupError):
             self._change("is_fetched = 1", run.number)
 
-    def claim(self, user: int, id_: str) -> bool:
-        """Note that a run without a row is this process's; return False if it is another one's."""
+    def claim(self, user: int, id_: str, *values: Any) -> bool:
+        """Note that a run without a row is this process's, with what `add` takes; False if it is another one's."""
+        target = f"{self._owner} {json.dumps(values)}"
+        if len(target) > _LONGEST_TARGET:
+            target = self._owner
         try:
-            self._place(user, id_).symlink_to(self._owner)
+            self._place(user, id_).symlink_to(target)
         except OSError as error:  # on a full disk, it runs anyway
             return not isinstance(error, FileExistsError)
         return True
+
+    def note_reply(self, user: int, id_: str) -> None:
+        """Note that a run without a row has ended: it isn't lost if this process is killed."""
+        ended = self._place(user, f"{id_}.ended")
+        with suppress(OSError):  # the disk is full
+            ended.symlink_to(self._owner)
+            ended.replace(self._place(user, id_))
 
     def release(self, user: int, id_: str) -> None:
         """Note that a run has a row now, or that nothing is left of it."""
@@ -199,16 +223,32 @@ class KeptRecords:
             self._place(user, name).unlink(missing_ok=True)
 
     def demand(self, user: int, id_: str) -> bool:
-        """Ask the process that has a run without a row to write one; return whether there is such a process."""
+        """Ask for a row of a run without one; return whether there may be one soon."""
         place = self._place(user, id_)
-        is_alive = False
-        with suppress(OSError):  # there is none, or the disk is full
-            is_alive = self._is_alive(place.readlink())
-            if is_alive:
-                self._place(user, f"{id_}.wanted").touch()
-            else:
-                place.unlink()
-        return is_alive
+        owner, values = _claimed(place)
+        if not self._is_alive(owner):
+            return self._adopted(place, owner, values)
+        with suppress(OSError):  # the disk is full
+            self._place(user, f"{id_}.wanted").touch()
+        return True
+
+    def _adopted(self, place: Path, owner: str, values: str) -> bool:
+        """Write the row of a run whose process was killed, if its link says enough; remove the link."""
+        if values:
+            user, id_ = place.name.split(".")
+            # The user may have been removed.
+            with suppress(SetupError, OSError):
+                self.add(
+                    int(user),
+                    id_,
+                    *json.loads(values),
+                    state=RUNNING,
+                    owner=owner,
+                    made=place.lstat().st_mtime,
+                )
+
+        place.unlink(missing_ok=True)
+        return bool(values)
 
     def demanded(self, keys: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
         """Return the runs of this process, of some users and ids, that another one has asked for."""
@@ -360,10 +400,11 @@ class KeptRecords:
 
         self._remove(files - rows.keys())
         for place in self._begun.iterdir():
-            if not (place.is_symlink() and self._is_alive(place.readlink())):
-                place.unlink(missing_ok=True)
+            owner, values = _claimed(place)
+            if not self._is_alive(owner):
+                self._adopted(place, owner, values)
 
-    def _is_alive(self, owner: Path | str) -> bool:
+    def _is_alive(self, owner: str) -> bool:
         try:
             with open_regular(self._folder / f"{owner}.lock") as file:
                 return lock(file, waits=False) is False
@@ -373,6 +414,15 @@ class KeptRecords:
     def _runs(self, condition: str, *values: Any) -> list[KeptRun]:
         query = f"SELECT {_COLUMNS} FROM kept_runs r JOIN users u ON u.id = r.user WHERE {condition}"  # noqa: S608 - ours
         return [KeptRun(*row) for row in self._database.read(query, *values)]
+
+
+def _claimed(place: Path) -> tuple[str, str]:
+    """Return the owner that a link names, and the values of a row; nothing if it isn't there."""
+    target = ""
+    with suppress(OSError):
+        target = os.readlink(place)  # noqa: PTH115 - a path would lose slashes
+    owner, _, values = target.partition(" ")
+    return owner, values
 
 
 _UNFINISHED = "r.state IN ('waiting', 'running')"

@@ -146,6 +146,12 @@ class _Live:
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[Response] = field(init=False)
 
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """What the records take of it, beside user and id."""
+        function, args, form, typed = self.wanted
+        return function, args.decode(), form, typed, self.address
+
 
 class KeptRuns:
     def __init__(self, records: KeptRecords, service: RunningService) -> None:
@@ -211,20 +217,14 @@ class KeptRuns:
             return await self._after(request, user, preference)
         live = self._live.get(key) or self._held.get(key)  # one that can't be kept
         if live is None:
-            if not self._records.claim(*key):
+            live = self._live_run(request, user, preference.key, wanted)
+            if not self._records.claim(*key, *live.values):
                 raise RequestError(
                     503,
                     "Another process of the service has this run, and does not answer. Try again.",
                     {"Retry-After": "5"},
                 )
-            live = self._started(
-                _Live(
-                    user,
-                    preference.key,
-                    wanted,
-                    self._service.hosts.caller(request.headers, request.client),
-                )
-            )
+            self._started(live)
             live.facts["request_id"] = facts["request_id"]
 
         left = asyncio.ensure_future(gone(request))
@@ -284,12 +284,7 @@ class KeptRuns:
                 "key is missing or not valid. Send 8 to 64 letters, digits, '-' and '_'.",
             )
 
-        live = _Live(
-            user,
-            key,
-            wanted,
-            self._service.hosts.caller(request.headers, request.client),
-        )
+        live = self._live_run(request, user, key, wanted)
         note(request.scope, function=wanted.function)
         if not await self._found(user.id, key, wanted):
             if not await to_thread(self._records.has_room, user.id):
@@ -332,11 +327,12 @@ class KeptRuns:
         elif run := await self._found(user.id, query["key"]):
             runs = [run] if state in (None, run.state) and run.made >= since else []
 
-        return JSONResponse({"runs": [self._description(run) for run in runs]})
+        return JSONResponse({"runs": await self._described(*runs)})
 
     async def _look(self, request: Request) -> Response:
         run = await self._named(request, wait=request.query_params.get("wait", "0"))
-        return JSONResponse(self._description(run))
+        [description] = await self._described(run)
+        return JSONResponse(description)
 
     async def _fetch(self, request: Request) -> Response:
         return await self._result(request, await self._named(request, "/result"))
@@ -350,7 +346,8 @@ class KeptRuns:
                 await to_thread(self._records.ask_to_cancel, run)
             run = await self._awaited(run.user, run.id, 4 * _LOOK_SECONDS) or run
 
-        return JSONResponse(self._description(run))
+        [description] = await self._described(run)
+        return JSONResponse(description)
 
     async def _forget(self, request: Request) -> Response:
         run = await self._named(request)
@@ -378,14 +375,12 @@ class KeptRuns:
         return run
 
     async def _accepted(self, user: int, id_: str) -> Response:
-        run = await self._existing(user, id_)
-        position = None
-        if run.state == WAITING:
-            position = await to_thread(self._records.position, run)
+        [run] = await self._described(await self._existing(user, id_))
+        progress = run["progress"] or {}
         return JSONResponse(
-            {"id": run.id, "state": run.state, "position": position},
+            {"id": id_, "state": run["state"], "position": progress.get("position")},
             202,
-            {"Location": f"{_PATH}/{run.id}"},
+            {"Location": f"{_PATH}/{id_}"},
         )
 
     async def _found(
@@ -403,7 +398,8 @@ class KeptRuns:
         if (
             run
             and wanted
-            and (run.function, run.args) != (wanted.function, wanted.args.decode())
+            and (run.function, _sorted(run.args))
+            != (wanted.function, _sorted(wanted.args))
         ):
             raise RequestError(
                 422,
@@ -413,11 +409,12 @@ class KeptRuns:
 
     def _sought(self, key: tuple[int, str]) -> tuple[KeptRun | None, bool]:
         """Return a run if it has a row, or gets one here, and whether another process was asked to write one."""
-        if live := self._live.get(key) or self._held.get(key):
+        held = self._held.get(key)
+        if live := held or self._live.get(key):
             self._keep(live)
         run = self._records.find(*key)
-        if run and live and live.about:
-            run = run._replace(**live.about)
+        if run and held:
+            run = run._replace(**held.about)
         return run, run is None and self._records.demand(*key)
 
     async def _awaited(self, user: int, id_: str, seconds: float) -> KeptRun | None:
@@ -459,23 +456,19 @@ class KeptRuns:
 
         return FileResponse(path, run.status, headers, run.media_type, fetched)
 
-    @staticmethod
-    def _description(run: KeptRun) -> JsonObject:
-        return {
-            "id": run.id,
-            "state": run.state,
-            "FunctionName": run.function,
-            "Args": msgspec.json.decode(run.args),
-            "made": _utc(run.made),
-            "ended": _utc(run.ended),
-            "progress": None,  # functions can't tell it yet
-            "seconds": run.seconds,
-            "rows": run.rows,
-            "bytes": run.size,
-            "note": run.note,
-        }
+    async def _described(self, *runs: KeptRun) -> list[JsonObject]:
+        positions = {}
+        if any(run.state == WAITING for run in runs):
+            positions = await to_thread(self._records.positions)
+        return [_description(run, positions.get(run.number)) for run in runs]
 
     # Runs
+
+    def _live_run(
+        self, request: Request, user: User, key: str, wanted: WantedRun
+    ) -> _Live:
+        address = self._service.hosts.caller(request.headers, request.client)
+        return _Live(user, key, wanted, address)
 
     def _started(self, live: _Live) -> _Live:
         self._live[live.user.id, live.id] = live
@@ -485,16 +478,9 @@ class KeptRuns:
         return live
 
     def _add(self, live: _Live, state: str) -> None:
-        wanted = live.wanted
-        what = (
-            wanted.function,
-            wanted.args.decode(),
-            wanted.form,
-            wanted.typed,
-            live.address,
-        )
-        live.number = self._records.add(live.user.id, live.id, *what, state=state)
-        self._records.release(live.user.id, live.id)
+        key = (live.user.id, live.id)
+        live.number = self._records.add(*key, *live.values, state=state)
+        self._records.release(*key)
 
     def _keep(self, live: _Live) -> bool:
         """Write the row of a run that has none, and its result if it is held; return whether it is kept now."""
@@ -613,8 +599,11 @@ class KeptRuns:
 
     def _hold(self, live: _Live) -> None:
         """Hold a result without a file for a while: its caller may not have got it."""
+        key = (live.user.id, live.id)
+        if not live.number:
+            self._records.note_reply(*key)
         with self._lock:
-            self._held[live.user.id, live.id] = live
+            self._held[key] = live
             size = sum(map(_size, self._held.values()))
             while len(self._held) > _MOST_HELD or (
                 size > _MOST_HELD_BYTES and len(self._held) > 1
@@ -654,6 +643,29 @@ class KeptRuns:
 
 def _size(live: _Live) -> int:
     return len(live.reply.body) if live.reply else 0
+
+
+def _sorted(args: bytes | str) -> bytes:
+    return msgspec.json.encode(msgspec.json.decode(args), order="deterministic")
+
+
+def _description(run: KeptRun, position: int | None) -> JsonObject:
+    progress = None
+    if not run.has_ended:
+        progress = {"position": position, "since": _utc(run.began)}
+    return {
+        "id": run.id,
+        "state": run.state,
+        "FunctionName": run.function,
+        "Args": msgspec.json.decode(run.args),
+        "made": _utc(run.made),
+        "ended": _utc(run.ended),
+        "progress": progress,
+        "seconds": run.seconds,
+        "rows": run.rows,
+        "bytes": run.size,
+        "note": run.note,
+    }
 
 
 def _utc(seconds: float | None) -> str | None:

@@ -136,6 +136,23 @@ def test_a_run_outlives_the_service_if_it_changes_nothing(
     assert _starts(service, "Change") == [1]
 
 
+def test_a_run_whose_service_is_killed_soon_is_lost_or_started_again(
+    service: Restarted,
+) -> None:
+    """Within the seconds in which it isn't kept yet."""
+    funcs = service.connect()
+    job = funcs.nap.submit(seconds=4, n=7)
+    other = funcs.change.submit(seconds=4)
+    begun = service.database.parent / "runs" / "begun"
+    assert becomes(lambda: len([*begun.iterdir()]) == 2)
+    service.end()
+    service.start()
+    assert job.result(120)["n"].tolist() == [7]
+    with pytest.raises(jf.ServerError, match="was lost"):
+        other.result(120)
+    assert _starts(service, "Change") == [1]
+
+
 def test_runs_that_wait_are_started_by_the_next_service(service: Restarted) -> None:
     service.end()
     service.config.write_text(

@@ -238,6 +238,42 @@ def test_a_key_with_another_function_or_other_arguments_is_refused(
     starting.join(60)
 
 
+def test_a_repeated_start_may_name_its_arguments_in_another_order(
+    keeping: Callable[..., Kept],
+) -> None:
+    """At each depth; but true isn't 1."""
+    kept = keeping(QUICK)
+    args = {"a": "1", "b": {"c": True, "d": [1, 2]}}
+    kept.begin("Quick", "key-00000001", args=args)
+    again = {"b": {"d": [1, 2], "c": True}, "a": "1"}
+    assert kept.begin("Quick", "key-00000001", args=again).status_code == 202
+    again["b"]["c"] = 1
+    assert kept.begin("Quick", "key-00000001", args=again).status_code == 422
+
+
+def test_a_run_that_has_not_ended_tells_its_turn_or_since_when_it_runs(
+    keeping: Callable[..., Kept],
+) -> None:
+    """Users take turns: one that waits with many runs is not before others with all of them."""
+    gate = Held()
+    kept = keeping(gate.published())
+    kept.begin("Held", "key-00000000")
+    assert gate.begun.wait(60)
+    running = kept.look("key-00000000", 0)
+    assert running["progress"]["position"] is None
+    assert running["progress"]["since"] >= running["made"]
+    about = ("Held", "{}", "json", 0, None)
+    for user, number in ((1, 1), (1, 2), (1, 3), (2, 4)):
+        kept.records.add(user, f"key-0000000{number}", *about, state="waiting")
+    runs = kept.ask("GET", f"{RUNS}?state=waiting").json()["runs"]
+    runs += kept.ask("GET", f"{RUNS}?state=waiting", "u").json()["runs"]
+    turns = {run["id"][-1]: run["progress"]["position"] for run in runs}
+    assert turns == {"1": 1, "4": 2, "2": 3, "3": 4}
+    assert kept.begin("Held", "key-00000002").json()["position"] == 3
+    gate.go.set()
+    assert kept.look("key-00000000")["progress"] is None
+
+
 @pytest.mark.slow
 def test_runs_above_the_limit_wait_if_they_are_kept_else_they_may_be_sent_again(
     keeping: Callable[..., Kept],
@@ -253,6 +289,30 @@ def test_runs_above_the_limit_wait_if_they_are_kept_else_they_may_be_sent_again(
     gate.go.set()
     assert kept.look("key-00000002")["state"] == "done"
     assert kept.prefer("Quick", "key-00000003", 20).json()["body"] == '[{"n":1}]'
+
+
+def test_a_run_has_ended_when_its_result_can_be_fetched(
+    keeping: Callable[..., Kept], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not before: who asked for the result while it was written was told that there is none."""
+    end = KeptRecords.end
+    writing = threading.Event()
+    go = threading.Event()
+
+    def slow_end(*args: Any) -> str | None:
+        writing.set()
+        go.wait(60)
+        return end(*args)
+
+    monkeypatch.setattr(KeptRecords, "end", slow_end)
+    kept = keeping(QUICK)
+    kept.begin("Quick", "key-00000001")
+    assert writing.wait(60)
+    assert kept.look("key-00000001", 0)["state"] == "running"
+    go.set()
+    assert kept.look("key-00000001")["state"] == "done"
+    reply = kept.ask("GET", f"{RUNS}/key-00000001/result")
+    assert reply.json()["body"] == '[{"n":1}]'
 
 
 @pytest.mark.slow
@@ -571,6 +631,51 @@ def test_the_runs_of_a_process_that_ended_are_taken_over(
     # The start of a third one.
     KeptRecords(second.grants.database, second.folder, KeptLimits()).close()
     assert second.look("key-00000008")["state"] == "lost"
+
+
+@pytest.mark.fault(164)
+def test_a_run_without_a_row_is_recorded_after_its_process_was_killed(
+    pair: tuple[Kept, Kept, Held],
+) -> None:
+    """By whoever looks for it, or by the next process; it is lost, or started again if it changes nothing."""
+    first, second, gate = pair
+    records = first.records
+    begun = {
+        "Held": "key-00000001",
+        "Read": "key-00000002",
+        "Ended": "key-00000003",
+        "Unseen": "key-00000004",
+        "Long": "key-00000005",
+    }
+    for name, key in begun.items():
+        args = f'{{"url":"https://x/{"y" * 1000 * (name == "Long")}"}}'
+        if name == "Read":
+            args = "{}"
+        assert records.claim(1, key, name, args, "json", False, None)
+    records.note_reply(1, begun["Ended"])
+    records.claim(99, "key-00000006", "Held", "{}", "json", False, None)  # removed
+    records.close()
+    assert second.look(begun["Read"])["state"] == "done"
+    lost = second.look(begun["Held"])
+    assert lost["state"] == "lost"
+    assert lost["Args"] == {"url": "https://x/"}
+    assert "before the run did" in lost["note"]
+    for name in ("Ended", "Long"):
+        assert second.ask("GET", f"{RUNS}/{begun[name]}").status_code == 404
+    third = KeptRecords(second.grants.database, second.folder, KeptLimits())
+    third.close()
+    assert second.look(begun["Unseen"])["state"] == "lost"
+    assert list((first.folder / "begun").iterdir()) == []
+    assert gate.runs == 0
+
+
+def test_a_run_that_was_answered_is_not_lost_if_its_process_is_killed(
+    pair: tuple[Kept, Kept, Held],
+) -> None:
+    first, second, _ = pair
+    first.prefer("Quick", "key-00000001", 20)
+    first.records.close()
+    assert second.ask("GET", f"{RUNS}/key-00000001").status_code == 404
 
 
 def test_rows_and_files_are_brought_in_line_at_the_start(tmp_path: Path) -> None:
