@@ -30,6 +30,7 @@ _THREADS = 16 * (os.cpu_count() or 1)
 _PYTHON = [sys.executable, "-P", "-u", "-m"]
 _MOST_TRIES = 100  # to end what a worker started
 _MOST_SECONDS = 1
+_TELLS_CHILDREN = Path("/proc/thread-self/children").exists()
 _LONGEST_PATH = 4096
 
 # What programs on Linux read, apart from Python's own folders: no other file in /etc, where secrets may be.
@@ -148,24 +149,48 @@ class WorkerSetup:
     forks: bool = False
 
 
-def kill_descendants(process: psutil.Process) -> None:
+def descendants(pid: int, most_levels: int = _MOST_TRIES) -> list[psutil.Process]:
+    """Return what a process has started, and so on; without a look at all processes, where the system tells it."""
+    if not _TELLS_CHILDREN:
+        return psutil.Process(pid).children(recursive=most_levels > 1)
+    processes: list[psutil.Process] = []
+    parents = [pid]
+    while parents and most_levels:
+        most_levels -= 1
+        parents = [child for parent in parents for child in _children(parent)]
+        for child in parents:
+            with suppress(psutil.NoSuchProcess):
+                processes.append(psutil.Process(child))
+
+    return processes
+
+
+def _children(pid: int) -> list[int]:
+    children: list[int] = []
+    with suppress(OSError):  # it has ended
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            children += map(int, (thread / "children").read_text().split())
+    return children
+
+
+def kill_descendants(pid: int) -> None:
     """Stop the descendants of a process, which can then start no others, and kill them."""
-    descendants: set[psutil.Process] = set()
+    stopped: set[psutil.Process] = set()
     with suppress(psutil.NoSuchProcess):  # it may end itself
         for _ in range(_MOST_TRIES):
-            new = {*process.children(recursive=True)} - descendants
+            new = {*descendants(pid)} - stopped
             if not new:
                 break
-            descendants |= new
+            stopped |= new
             for child in new:
                 with suppress(psutil.Error):
                     child.suspend()
 
-    for child in descendants:
+    for child in stopped:
         with suppress(psutil.NoSuchProcess):
             child.kill()
 
-    psutil.wait_procs(descendants, timeout=_MOST_SECONDS)
+    psutil.wait_procs(stopped, timeout=_MOST_SECONDS)
 
 
 def wait_for_end(pid: int) -> None:
@@ -685,14 +710,14 @@ def _end_fork(pid: int, template: int) -> None:
     with suppress(psutil.NoSuchProcess):
         fork = psutil.Process(pid)
         if fork.ppid() == template:  # otherwise the number is another's by now
-            kill_descendants(fork)
+            kill_descendants(pid)
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
             fork.kill()
 
-    for left in psutil.Process().children():
+    for left in descendants(os.getpid(), 1):
         if left.pid != template:
-            kill_descendants(left)
+            kill_descendants(left.pid)
             left.kill()
 
 
@@ -718,7 +743,7 @@ def _make_namespaces(
 
 def leave(folder: Path) -> None:
     """End this process with what it started and wrote; if the service was killed, nobody else does."""
-    kill_descendants(psutil.Process())
+    kill_descendants(os.getpid())
     clean_up(folder, os.getpid())
     os._exit(1)
 

@@ -52,6 +52,7 @@ from jupyter_funcs.service.publishing.confinement import (
     BYTES_AN_ENTRY,
     WorkerSetup,
     clean_up,
+    descendants,
     group_files,
     kill_descendants,
     launcher,
@@ -389,21 +390,21 @@ class Template(Worker):
 
         if not pid.isdigit():
             raise OSError(pid)
-        for file in group_files(int(pid), setup):
-            with suppress(OSError):
-                file.write_text(pid)
-
         worker = Worker(
             setup, folder, int(pid), replies, orders, printed, self._kill_fork
         )
+        # The system takes some milliseconds to let a process join a group.
+        limiting = asyncio.create_task(asyncio.to_thread(_limit, int(pid), setup))
         try:
             await worker.read(_REPLIES)
         except EOFError:
+            await limiting
             await worker.end()
             raise OSError(
                 "A fork of the process that has loaded published functions ended."
             ) from None
 
+        await limiting
         return worker
 
     async def _kill_fork(self, pid: int) -> None:
@@ -445,6 +446,13 @@ class Template(Worker):
         return answer.decode(), received
 
 
+def _limit(pid: int, setup: WorkerSetup) -> None:
+    """Let a process join new control groups with the limits of a worker."""
+    for file in group_files(pid, setup):
+        with suppress(OSError):
+            file.write_text(str(pid))
+
+
 def _nameless(pid: int) -> dict[tuple[int, int], int]:
     """Return the sizes of the open files of a process that are in no folder: deleted ones, and those in memory."""
     sizes = {}
@@ -455,23 +463,6 @@ def _nameless(pid: int) -> dict[tuple[int, int], int]:
                     sizes[file.st_dev, file.st_ino] = file.st_blocks * 512
 
     return sizes
-
-
-@functools.lru_cache(1)
-def _children(_moment: float) -> dict[int, list[psutil.Process]]:
-    """Return the children of all processes, once for all workers that are checked at a moment."""
-    children: dict[int, list[psutil.Process]] = {}
-    for process in psutil.process_iter(["ppid"]):
-        children.setdefault(process.info["ppid"], []).append(process)
-    return children
-
-
-def descendants(pid: int) -> list[psutil.Process]:
-    children = _children(monotonic() // _CHECK_SECONDS)
-    processes = [*children.get(pid, ())]
-    for process in processes:
-        processes += children.get(process.pid, ())
-    return processes
 
 
 def _memory(processes: Sequence[psutil.Process], limit: int) -> int:
@@ -834,7 +825,7 @@ class Workers:
 def _kill(process: asyncio.subprocess.Process) -> None:
     with suppress(psutil.NoSuchProcess, ProcessLookupError):
         if process.returncode is None:  # otherwise the number may be another's by now
-            kill_descendants(psutil.Process(process.pid))
+            kill_descendants(process.pid)
             if sys.platform == "win32":
                 process.kill()
             else:
