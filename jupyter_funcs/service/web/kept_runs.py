@@ -77,6 +77,8 @@ _MOST_WAIT = 20.0
 _LOOK_SECONDS = 0.5
 _PRUNE_SECONDS = 600.0
 _RUNS_AT_ONCE = 64
+# How a run ends with the service, whether it has begun or not.
+_STOPPED = {500, 503}
 # At a run that another process was asked for.
 _MOST_LOOKS = 6
 # Results without a file stay here for a while.
@@ -515,10 +517,11 @@ class KeptRuns:
         except RequestError as error:
             answer = None  # it may be started again
             if live.began is not None or live.number:
+                if error.status_code in _STOPPED and await to_thread(self._keep, live):
+                    # The next process takes it over.
+                    return await self._accepted(live.user.id, live.id)
                 answer = failure(error.status_code, str(error.detail), error.headers)
-            # Else the next process takes it over.
-            if error.status_code != 503 or not live.number:
-                await to_thread(self._end, live, FAILED, answer)
+            await to_thread(self._end, live, FAILED, answer)
             raise
         else:
             is_done = reply.status_code == 200 and not live.facts.get("failed")

@@ -180,7 +180,7 @@ class Runs:
                 if gone.done():
                     raise ClientDisconnect
                 if stop.done():
-                    raise self._stopping()
+                    raise self._stopping(has_begun=begun.done())
                 if not begun.done():
                     raise self._full(
                         f"The run waited for {seconds:g} seconds and did not begin."
@@ -200,7 +200,7 @@ class Runs:
             done.cancel()
 
     def stop(self) -> None:
-        """Cancel every run with a 503 and admit no more; called on the event loop."""
+        """Cancel every run, with a 503 if it has not begun, and admit no more; called on the event loop."""
         self.obstacle = "The service is stopping."
         for stop in tuple(self._stops):
             if not stop.done():
@@ -275,7 +275,13 @@ class Runs:
             429, f"{text} Try again in {after} s.", {"Retry-After": after}
         )
 
-    def _stopping(self) -> RequestError:
+    def _stopping(self, *, has_begun: bool = False) -> RequestError:
+        # A 503 says that it did not begin, so that callers send it again.
+        if has_begun:
+            return RequestError(
+                500,
+                f"{self.obstacle} The run had begun, and was stopped: check what it has done before you run it again.",
+            )
         return RequestError(
             503, f"{self.obstacle} Try again soon.", {"Retry-After": "5"}
         )

@@ -450,6 +450,29 @@ def test_a_full_disk_keeps_runs_going_and_says_what_is_not_kept(
     assert "wasn't kept" in reply.headers["funcs-warning"]
 
 
+@pytest.mark.fault(164)
+def test_a_run_that_is_stopped_with_the_service_is_kept_and_not_sent_again(
+    pair: tuple[Kept, Kept, Held],
+) -> None:
+    """Its caller was told to try again soon, and the next process ran it again, though it may change data."""
+    first, second, gate = pair
+    replies = []
+    start = threading.Thread(
+        target=lambda: replies.append(first.prefer("Held", "key-00000001", 20))
+    )
+    start.start()
+    assert gate.begun.wait(60)
+    first.app.state.runs.stop()
+    start.join(60)
+    assert [reply.status_code for reply in replies] == [202]
+    gate.go.set()
+    first.records.close()
+    again = second.prefer("Held", "key-00000001", 20)
+    assert again.status_code == 410
+    assert "may have changed data" in again.json()["error"]
+    assert gate.runs == 1
+
+
 def test_a_version_that_serves_no_more_ends_its_looks_before_its_records_are_closed(
     keeping: Callable[..., Kept], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -433,8 +433,12 @@ def test_stopping_ends_every_run_with_a_message_and_admits_no_more(
             replies = [call("Held"), call("Endless"), call("Held")]
             await gate.has_begun()
             wire.app.state.runs.stop()
-            for reply in replies:
-                assert_busy(await asyncio.wait_for(reply, 60), 503)
+            *begun, waiting = [await asyncio.wait_for(reply, 60) for reply in replies]
+            assert_busy(waiting, 503)
+            for reply in begun:  # nobody should send it again by itself
+                assert reply.status_code == 500
+                assert "had begun" in reply.json()["error"]
+                assert "retry-after" not in reply.headers
             assert_busy(await call("Held"), 503)
 
     asyncio.run(check())
