@@ -40,6 +40,9 @@ CANCELLED = "cancelled"
 LOST = "lost"
 STATES = (WAITING, RUNNING, DONE, FAILED, CANCELLED, LOST)
 
+Key = tuple[int, str]
+"""A user and their own id of a run."""
+
 _DAY_SECONDS = 86_400
 # The most that the records' clock advances at once, whatever the system's does; `prune` is called more often.
 _MOST_STEP = 3600
@@ -87,6 +90,10 @@ class KeptRun(NamedTuple):
     rows: int | None = None
     size: int | None = None
     note: str | None = None
+
+    @property
+    def key(self) -> Key:
+        return self.user, self.id
 
     @property
     def has_ended(self) -> bool:
@@ -250,7 +257,7 @@ class KeptRecords:
         place.unlink(missing_ok=True)
         return bool(values)
 
-    def demanded(self, keys: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+    def demanded(self, keys: Iterable[Key]) -> list[Key]:
         """Return the runs of this process, of some users and ids, that another one has asked for."""
         return [
             (user, id_)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import functools
+import itertools
 import os
 import re
 import shutil
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _THREADS = 16 * (os.cpu_count() or 1)
 _PYTHON = [sys.executable, "-P", "-u", "-m"]
 _MOST_TRIES = 100  # to end what a worker started
+_MOST_DESCENDANTS = 1000
 _MOST_SECONDS = 1
 _TELLS_CHILDREN = Path("/proc/thread-self/children").exists()
 _LONGEST_PATH = 4096
@@ -149,28 +151,29 @@ class WorkerSetup:
     forks: bool = False
 
 
-def descendants(pid: int, most_levels: int = _MOST_TRIES) -> list[psutil.Process]:
-    """Return what a process has started, and so on; without a look at all processes, where the system tells it."""
-    if not _TELLS_CHILDREN:
-        return psutil.Process(pid).children(recursive=most_levels > 1)
-    processes: list[psutil.Process] = []
-    parents = [pid]
-    while parents and most_levels:
-        most_levels -= 1
-        parents = [child for parent in parents for child in _children(parent)]
-        for child in parents:
-            with suppress(psutil.NoSuchProcess):
-                processes.append(psutil.Process(child))
-
+def descendants(pid: int) -> list[psutil.Process]:
+    """Return what a process has started, and so on."""
+    processes = children(pid)
+    for process in itertools.islice(processes, _MOST_DESCENDANTS):
+        processes += children(process.pid)
     return processes
 
 
-def _children(pid: int) -> list[int]:
-    children: list[int] = []
+def children(pid: int) -> list[psutil.Process]:
+    """Return the children of a process; without a look at all processes, where the system tells them."""
+    if not _TELLS_CHILDREN:
+        return psutil.Process(pid).children()
+    pids: list[str] = []
     with suppress(OSError):  # it has ended
         for thread in Path(f"/proc/{pid}/task").iterdir():
-            children += map(int, (thread / "children").read_text().split())
-    return children
+            with suppress(OSError):
+                pids += (thread / "children").read_text().split()
+
+    processes = []
+    for child in pids:
+        with suppress(psutil.NoSuchProcess):
+            processes.append(psutil.Process(int(child)))
+    return processes
 
 
 def kill_descendants(pid: int) -> None:
@@ -715,7 +718,7 @@ def _end_fork(pid: int, template: int) -> None:
                 os.killpg(pid, signal.SIGKILL)
             fork.kill()
 
-    for left in descendants(os.getpid(), 1):
+    for left in children(os.getpid()):
         if left.pid != template:
             kill_descendants(left.pid)
             left.kill()

@@ -50,7 +50,7 @@ class Action(NamedTuple):
 
     help: str
     run: Callable[[Service, Namespace], Sequence[Any] | str]
-    arguments: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ("name",)
 
 
 def add_admin(commands: _SubParsersAction[Any]) -> None:
@@ -481,7 +481,6 @@ def _named(about: str, change: Callable[[Grants, str], str], done: str) -> Actio
         lambda service, options: (
             f"{quoted(change(service.grants, options.name))} {done}"
         ),
-        ("name",),
     )
 
 
@@ -503,13 +502,12 @@ ACTIONS = {
             lambda grants, name: grants.revoke(name, is_disabled=True),
             "may not run anything until enabled again.",
         ),
-        "enable": Action("accept a disabled user again", _enable_user, ("name",)),
+        "enable": Action("accept a disabled user again", _enable_user),
         "password": Action(
             "set a password: prompts, or reads the first line of standard input",
             _set_password,
-            ("name",),
         ),
-        "revoke": Action("revoke the tokens of a user", _revoke_tokens, ("name",)),
+        "revoke": Action("revoke the tokens of a user", _revoke_tokens),
     },
     "assets": {
         "list": _list("list all assets", Grants.all_assets),
@@ -526,12 +524,10 @@ ACTIONS = {
         "share": Action(
             "share an asset with its organisation",
             partial(_share, is_shared=True),
-            ("name",),
         ),
         "unshare": Action(
             "limit an asset to users with a grant",
             partial(_share, is_shared=False),
-            ("name",),
         ),
     },
     "grants": {

@@ -16,7 +16,7 @@ import math
 import re
 import threading
 import time
-from asyncio import to_thread
+from asyncio import FIRST_COMPLETED, to_thread
 from collections import OrderedDict, defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -41,6 +41,7 @@ from jupyter_funcs.service.accounts.kept_records import (
     WAITING,
     KeptRecords,
     KeptRun,
+    Key,
 )
 from jupyter_funcs.service.engine.calls import CallCancelledError
 from jupyter_funcs.service.publishing.results import ARROW, JSON, encoded, read_stream
@@ -149,6 +150,10 @@ class _Live:
     task: asyncio.Task[Response] = field(init=False)
 
     @property
+    def key(self) -> Key:
+        return self.user.id, self.id
+
+    @property
     def values(self) -> tuple[Any, ...]:
         """What the records take of it, beside user and id."""
         function, args, form, typed = self.wanted
@@ -159,8 +164,8 @@ class KeptRuns:
     def __init__(self, records: KeptRecords, service: RunningService) -> None:
         self._records = records
         self._service = service
-        self._live: dict[tuple[int, str], _Live] = {}
-        self._held: OrderedDict[tuple[int, str], _Live] = OrderedDict()
+        self._live: dict[Key, _Live] = {}
+        self._held: OrderedDict[Key, _Live] = OrderedDict()
         self._turns: dict[int, asyncio.Semaphore] = defaultdict(
             lambda: asyncio.Semaphore(_RUNS_AT_ONCE)
         )
@@ -215,8 +220,12 @@ class KeptRuns:
         self.start()
         key = (user.id, preference.key)
         facts = request.scope["facts"]
-        if await self._found(*key, wanted):
-            return await self._after(request, user, preference)
+        if await self._found(key, wanted):
+            facts.pop("action", None)
+            run = await self._awaited(key, preference.wait)
+            if run and run.has_ended:
+                return await self._result(request, run)
+            return await self._accepted(key)
         live = self._live.get(key) or self._held.get(key)  # one that can't be kept
         if live is None:
             live = self._live_run(request, user, preference.key, wanted)
@@ -231,7 +240,7 @@ class KeptRuns:
 
         left = asyncio.ensure_future(gone(request))
         try:
-            await self._wait(live, (live.task, left), preference.wait)
+            await self._wait(live, left, preference.wait)
         finally:
             left.cancel()
 
@@ -248,29 +257,19 @@ class KeptRuns:
 
         if left.done() and not left.cancelled():
             raise ClientDisconnect
-        return await self._accepted(*key)
+        return await self._accepted(key)
 
     async def _wait(
-        self, live: _Live, ends: tuple[asyncio.Future[Any], ...], seconds: float
+        self, live: _Live, left: asyncio.Future[None], seconds: float
     ) -> None:
         """Wait for a run, then keep it."""
-        run = ends[0]
-        await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if not run.done() and not await to_thread(self._keep, live):
+        ends = (live.task, left)
+        await asyncio.wait(ends, timeout=seconds, return_when=FIRST_COMPLETED)
+        if not live.task.done() and not await to_thread(self._keep, live):
             # It has just ended; or it can't be kept, and runs as others do, until its caller leaves.
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            if not run.done():
+            await asyncio.wait(ends, return_when=FIRST_COMPLETED)
+            if not live.task.done():
                 live.cancelled.set()
-
-    async def _after(
-        self, request: Request, user: User, preference: Preference
-    ) -> Response:
-        """Answer the repeated start of a run that is kept."""
-        request.scope["facts"].pop("action", None)
-        run = await self._awaited(user.id, preference.key, preference.wait)
-        if run and run.has_ended:
-            return await self._result(request, run)
-        return await self._accepted(user.id, preference.key)
 
     # The endpoints
 
@@ -288,7 +287,7 @@ class KeptRuns:
 
         live = self._live_run(request, user, key, wanted)
         note(request.scope, function=wanted.function)
-        if not await self._found(user.id, key, wanted):
+        if not await self._found(live.key, wanted):
             if not await to_thread(self._records.has_room, user.id):
                 raise RequestError(
                     429,
@@ -305,7 +304,7 @@ class KeptRuns:
             if live.number:
                 self._started(live)
 
-        return await self._accepted(user.id, key)
+        return await self._accepted(live.key)
 
     async def _list(self, request: Request) -> Response:
         user = self._service.user(request)
@@ -326,7 +325,7 @@ class KeptRuns:
         if "key" not in query:
             runs = await to_thread(self._records.of_user, user.id, state, since)
         # Also one that has no row yet.
-        elif run := await self._found(user.id, query["key"]):
+        elif run := await self._found((user.id, query["key"])):
             runs = [run] if state in (None, run.state) and run.made >= since else []
 
         return JSONResponse({"runs": await self._described(*runs)})
@@ -342,20 +341,20 @@ class KeptRuns:
     async def _cancel(self, request: Request) -> Response:
         run = await self._named(request, "/cancel")
         if not run.has_ended:
-            if live := self._live.get((run.user, run.id)):
+            if live := self._live.get(run.key):
                 live.cancelled.set()
             else:
                 await to_thread(self._records.ask_to_cancel, run)
-            run = await self._awaited(run.user, run.id, 4 * _LOOK_SECONDS) or run
+            run = await self._awaited(run.key, 4 * _LOOK_SECONDS) or run
 
         [description] = await self._described(run)
         return JSONResponse(description)
 
     async def _forget(self, request: Request) -> Response:
         run = await self._named(request)
-        if live := self._live.get((run.user, run.id)):
+        if live := self._live.get(run.key):
             live.cancelled.set()
-        self._held.pop((run.user, run.id), None)
+        self._held.pop(run.key, None)
         await to_thread(self._records.forget, run)
         return Response(status_code=204)
 
@@ -368,31 +367,32 @@ class KeptRuns:
         note(request.scope, path=f"{_PATH}/{{id}}{action}")
         user = self._service.user(request)
         self.start()
-        return await self._existing(user.id, request.path_params["id"], _seconds(wait))
-
-    async def _existing(self, user: int, id_: str, seconds: float = 0.0) -> KeptRun:
-        run = await self._awaited(user, id_, seconds)
-        if run is None:
-            raise RequestError(404, f"You have no kept run {quoted(id_)}.")
-        return run
-
-    async def _accepted(self, user: int, id_: str) -> Response:
-        [run] = await self._described(await self._existing(user, id_))
-        progress = run["progress"] or {}
-        return JSONResponse(
-            {"id": id_, "state": run["state"], "position": progress.get("position")},
-            202,
-            {"Location": f"{_PATH}/{id_}"},
+        return await self._existing(
+            (user.id, request.path_params["id"]), _seconds(wait)
         )
 
-    async def _found(
-        self, user: int, id_: str, wanted: WantedRun | None = None
-    ) -> KeptRun | None:
+    async def _existing(self, key: Key, seconds: float = 0.0) -> KeptRun:
+        run = await self._awaited(key, seconds)
+        if run is None:
+            raise RequestError(404, f"You have no kept run {quoted(key[1])}.")
+        return run
+
+    async def _accepted(self, key: Key) -> Response:
+        run = await self._existing(key)
+        positions = await to_thread(self._records.positions)
+        about = {
+            "id": run.id,
+            "state": run.state,
+            "position": positions.get(run.number),
+        }
+        return JSONResponse(about, 202, {"Location": f"{_PATH}/{run.id}"})
+
+    async def _found(self, key: Key, wanted: WantedRun | None = None) -> KeptRun | None:
         """Return a run that somebody asks for, which keeps it, here or in the process that has it."""
-        if not _KEY.fullmatch(id_):
+        if not _KEY.fullmatch(key[1]):
             return None
         for _ in range(_MOST_LOOKS):
-            run, is_demanded = await to_thread(self._sought, (user, id_))
+            run, is_demanded = await to_thread(self._sought, key)
             if not is_demanded:
                 break
             await asyncio.sleep(_LOOK_SECONDS)
@@ -405,11 +405,11 @@ class KeptRuns:
         ):
             raise RequestError(
                 422,
-                f"{quoted(id_)} is the key of another run, of {run.function}. Send a new key.",
+                f"{quoted(run.id)} is the key of another run, of {run.function}. Send a new key.",
             )
         return run
 
-    def _sought(self, key: tuple[int, str]) -> tuple[KeptRun | None, bool]:
+    def _sought(self, key: Key) -> tuple[KeptRun | None, bool]:
         """Return a run if it has a row, or gets one here, and whether another process was asked to write one."""
         held = self._held.get(key)
         if live := held or self._live.get(key):
@@ -419,16 +419,15 @@ class KeptRuns:
             run = run._replace(**held.about)
         return run, run is None and self._records.demand(*key)
 
-    async def _awaited(self, user: int, id_: str, seconds: float) -> KeptRun | None:
+    async def _awaited(self, key: Key, seconds: float) -> KeptRun | None:
         """Return a run when it has ended, or as it is after some seconds."""
         until = monotonic() + seconds
         while True:
-            run = await self._found(user, id_)
+            run = await self._found(key)
             left = min(_LOOK_SECONDS, until - monotonic())
             if run is None or run.has_ended or left <= 0 or self._is_stopping:
                 return run
-            live = self._live.get((user, id_))
-            if live:
+            if live := self._live.get(key):
                 await asyncio.wait({live.task}, timeout=left)
             else:  # it runs in another process
                 await asyncio.sleep(left)
@@ -436,7 +435,7 @@ class KeptRuns:
     async def _result(self, request: Request, run: KeptRun) -> Response:
         """Return what `runFunction` would have answered; the header tells it from an answer about the request."""
         mark = {"Funcs-Run": run.id}
-        live = self._held.get((run.user, run.id))
+        live = self._held.get(run.key)
         if live and live.reply:
             live.reply.headers.update(mark)
             return live.reply
@@ -459,9 +458,7 @@ class KeptRuns:
         return FileResponse(path, run.status, headers, run.media_type, fetched)
 
     async def _described(self, *runs: KeptRun) -> list[JsonObject]:
-        positions = {}
-        if any(run.state == WAITING for run in runs):
-            positions = await to_thread(self._records.positions)
+        positions = await to_thread(self._records.positions)
         return [_description(run, positions.get(run.number)) for run in runs]
 
     # Runs
@@ -473,20 +470,19 @@ class KeptRuns:
         return _Live(user, key, wanted, address)
 
     def _started(self, live: _Live) -> _Live:
-        self._live[live.user.id, live.id] = live
+        self._live[live.key] = live
         live.task = asyncio.create_task(self._run(live))
         # What it raises is for whoever waits; nobody may.
         live.task.add_done_callback(lambda task: task.cancelled() or task.exception())
         return live
 
     def _add(self, live: _Live, state: str) -> None:
-        key = (live.user.id, live.id)
-        live.number = self._records.add(*key, *live.values, state=state)
-        self._records.release(*key)
+        live.number = self._records.add(*live.key, *live.values, state=state)
+        self._records.release(*live.key)
 
     def _keep(self, live: _Live) -> bool:
         """Write the row of a run that has none, and its result if it is held; return whether it is kept now."""
-        is_held = (live.user.id, live.id) in self._held
+        is_held = live.key in self._held
         with live.lock:
             if not live.number and (is_held or not live.about):
                 state = WAITING if live.began is None else RUNNING
@@ -519,7 +515,7 @@ class KeptRuns:
             if live.began is not None or live.number:
                 if error.status_code in _STOPPED and await to_thread(self._keep, live):
                     # The next process takes it over.
-                    return await self._accepted(live.user.id, live.id)
+                    return await self._accepted(live.key)
                 answer = failure(error.status_code, str(error.detail), error.headers)
             await to_thread(self._end, live, FAILED, answer)
             raise
@@ -529,10 +525,9 @@ class KeptRuns:
             await to_thread(self._end, live, state, reply)
             return reply
         finally:
-            key = (live.user.id, live.id)
-            self._live.pop(key, None)
-            if key not in self._held:
-                self._records.release(*key)
+            self._live.pop(live.key, None)
+            if live.key not in self._held:
+                self._records.release(*live.key)
 
     async def _performed(self, live: _Live) -> Response:
         begin = functools.partial(self._has_begun, live)
@@ -602,11 +597,10 @@ class KeptRuns:
 
     def _hold(self, live: _Live) -> None:
         """Hold a result without a file for a while: its caller may not have got it."""
-        key = (live.user.id, live.id)
         if not live.number:
-            self._records.note_reply(*key)
+            self._records.note_reply(*live.key)
         with self._lock:
-            self._held[key] = live
+            self._held[live.key] = live
             size = sum(map(_size, self._held.values()))
             while len(self._held) > _MOST_HELD or (
                 size > _MOST_HELD_BYTES and len(self._held) > 1
@@ -626,7 +620,7 @@ class KeptRuns:
                 for key in await to_thread(self._records.demanded, keys):
                     await to_thread(self._sought, key)
                 for run in await to_thread(self._records.to_cancel):
-                    if live := self._live.get((run.user, run.id)):
+                    if live := self._live.get(run.key):
                         live.cancelled.set()
                 safe = self._service.registry.read_only
                 for run in await to_thread(self._records.orphans, safe):
