@@ -72,7 +72,7 @@ class Places:
     """Places for runs, of which users get one after another, in turn; each at most half of them."""
 
     def __init__(self, number: int) -> None:
-        self._number = number
+        self.number = number
         self._share = (number + 1) // 2
         self._lock = threading.RLock()
         self._busy: Counter[int] = Counter()
@@ -97,7 +97,7 @@ class Places:
             self._fill()
 
     def _fill(self) -> None:
-        while self.busy < self._number:
+        while self.busy < self.number:
             user = next(
                 (user for user in self._waiting if self._busy[user] < self._share), None
             )
@@ -183,7 +183,8 @@ class Runs:
                     raise self._stopping(has_begun=begun.done())
                 if not begun.done():
                     raise self._full(
-                        f"The run waited for {seconds:g} seconds and did not begin."
+                        f"The run waited for {seconds:g} seconds and did not begin.",
+                        self._in_threads,
                     )
 
             raise RequestError(
@@ -231,7 +232,7 @@ class Runs:
             return True
 
         with self._lock:
-            self._check_limits(user)
+            self._check_limits(user, places)
             self._by_user[user] += 1
 
         running.add_done_callback(functools.partial(self._leave, user, places))
@@ -248,7 +249,8 @@ class Runs:
     def _ended(self, running: Future[Any], began: float, future: Future[Any]) -> None:
         seconds = time.monotonic() - began
         with self._lock:
-            self._mean_seconds += _NEWEST_WEIGHT * (seconds - self._mean_seconds)
+            before = self._mean_seconds or seconds
+            self._mean_seconds = before + _NEWEST_WEIGHT * (seconds - before)
         if future.cancelled():
             running.set_exception(CallCancelledError())
         elif error := future.exception():
@@ -256,20 +258,23 @@ class Runs:
         else:
             running.set_result(future.result())
 
-    def _check_limits(self, user: int) -> None:
+    def _check_limits(self, user: int, places: Places) -> None:
         if self.obstacle:
             raise self._stopping()
         if self.admitted >= self._limits.concurrent_runs:
-            raise self._full("As many runs are in progress as the service allows.")
+            raise self._full(
+                "As many runs are in progress as the service allows.", places
+            )
         if self._by_user[user] >= self._runs_a_user:
             raise self._full(
                 f"You have {self._runs_a_user} runs in progress, the limit per user. "
-                "Wait until one has ended."
+                "Wait until one has ended.",
+                places,
             )
 
-    def _full(self, text: str) -> RequestError:
-        # An estimate of when the admitted runs will have ended.
-        seconds = self._mean_seconds * self.admitted / self._limits.engine_threads
+    def _full(self, text: str, places: Places) -> RequestError:
+        # An estimate of when the admitted runs will have ended; they all take at least one run's time.
+        seconds = self._mean_seconds * max(1, self.admitted / places.number)
         after = str(min(max(math.ceil(seconds), 1), _LONGEST_RETRY_SECONDS))
         return RequestError(
             429, f"{text} Try again in {after} s.", {"Retry-After": after}

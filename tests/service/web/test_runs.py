@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,8 @@ from jupyter_funcs.service.publishing.registry import (
     function,
 )
 from jupyter_funcs.service.web import app
-from jupyter_funcs.service.web.runs import Limits, Places
+from jupyter_funcs.service.web.middleware import RequestError
+from jupyter_funcs.service.web.runs import Limits, Places, Runs, Work
 from tests.service.conftest import LIST, RUN, Wire, becomes, published, serving
 
 if TYPE_CHECKING:
@@ -420,6 +422,26 @@ def test_the_time_to_wait_grows_with_what_is_under_way(
         asyncio.run(check())
     finally:
         gate.go.set()
+
+
+def test_the_time_to_wait_is_at_least_that_of_a_run() -> None:
+    """However many places there are: it was that of the threads for queries, and far less than a run takes."""
+
+    async def check() -> RequestError:
+        runs = Runs(Limits(runs_a_user=1, workers=100))
+        runs._mean_seconds = 6
+        places = runs._in_workers
+        running = Future[Any]()
+        work = Work(None, lambda: running, waits=True)  # type: ignore[arg-type]
+        runs._admitted(1, work, lambda: None)
+        with pytest.raises(RequestError) as caught:
+            runs._admitted(1, work, lambda: None)
+        assert places.busy == 1
+        running.set_result(None)
+        return caught.value
+
+    refused = asyncio.run(check())
+    assert (refused.status_code, refused.headers) == (429, {"Retry-After": "6"})
 
 
 def test_stopping_ends_every_run_with_a_message_and_admits_no_more(
