@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _THREADS = 16 * (os.cpu_count() or 1)
 _PYTHON = [sys.executable, "-P", "-u", "-m"]
 _MOST_TRIES = 100  # to end what a worker started
-_MOST_DESCENDANTS = 1000
+_MOST_STARTED = 1000
 _MOST_SECONDS = 1
 _TELLS_CHILDREN = Path("/proc/thread-self/children").exists()
 _LONGEST_PATH = 4096
@@ -154,7 +154,7 @@ class WorkerSetup:
 def descendants(pid: int) -> list[psutil.Process]:
     """Return what a process has started, and so on."""
     processes = children(pid)
-    for process in itertools.islice(processes, _MOST_DESCENDANTS):
+    for process in itertools.islice(processes, _MOST_STARTED):
         processes += children(process.pid)
     return processes
 

@@ -78,8 +78,6 @@ _MOST_WAIT = 20.0
 _LOOK_SECONDS = 0.5
 _PRUNE_SECONDS = 600.0
 _RUNS_AT_ONCE = 64
-# How a run ends with the service, whether it has begun or not.
-_STOPPED = {500, 503}
 # At a run that another process was asked for.
 _MOST_LOOKS = 6
 # Results without a file stay here for a while.
@@ -380,12 +378,12 @@ class KeptRuns:
     async def _accepted(self, key: Key) -> Response:
         run = await self._existing(key)
         positions = await to_thread(self._records.positions)
-        about = {
-            "id": run.id,
-            "state": run.state,
-            "position": positions.get(run.number),
-        }
-        return JSONResponse(about, 202, {"Location": f"{_PATH}/{run.id}"})
+        position = positions.get(run.number)
+        return JSONResponse(
+            {"id": run.id, "state": run.state, "position": position},
+            202,
+            {"Location": f"{_PATH}/{run.id}"},
+        )
 
     async def _found(self, key: Key, wanted: WantedRun | None = None) -> KeptRun | None:
         """Return a run that somebody asks for, which keeps it, here or in the process that has it."""
@@ -411,12 +409,12 @@ class KeptRuns:
 
     def _sought(self, key: Key) -> tuple[KeptRun | None, bool]:
         """Return a run if it has a row, or gets one here, and whether another process was asked to write one."""
-        held = self._held.get(key)
-        if live := held or self._live.get(key):
+        ended = self._held.get(key)
+        if live := ended or self._live.get(key):
             self._keep(live)
         run = self._records.find(*key)
-        if run and held:
-            run = run._replace(**held.about)
+        if run and ended:
+            run = run._replace(**ended.about)
         return run, run is None and self._records.demand(*key)
 
     async def _awaited(self, key: Key, seconds: float) -> KeptRun | None:
@@ -513,8 +511,10 @@ class KeptRuns:
         except RequestError as error:
             answer = None  # it may be started again
             if live.began is not None or live.number:
-                if error.status_code in _STOPPED and await to_thread(self._keep, live):
-                    # The next process takes it over.
+                if error.status_code in {500, 503} and await to_thread(
+                    self._keep, live
+                ):
+                    # With the service: the next process takes it over.
                     return await self._accepted(live.key)
                 answer = failure(error.status_code, str(error.detail), error.headers)
             await to_thread(self._end, live, FAILED, answer)
