@@ -39,6 +39,7 @@ from jupyter_funcs.catalog.values import (
     parts_in,
     required_text,
     resolved,
+    same_args,
     shorten,
     takes,
     with_part,
@@ -458,6 +459,19 @@ class Form:
             for value, close in near
             if close
         ]
+
+    def is_same(self, args: Args, others: Args) -> bool:
+        """Return whether two runs have the same arguments; a ticker alone is its listed symbol."""
+        return same_args(self._with_symbols(args), self._with_symbols(others))
+
+    def _with_symbols(self, args: Args) -> Args:
+        """Return the arguments with the listed symbols in place of their tickers."""
+        whole = dict(args)
+        for field in self.fields:
+            text = args.get(field.name)
+            if field.kind is Kind.SYMBOL and isinstance(text, str):
+                whole[field.name] = self.choices(field, args).begun(text) or text
+        return whole
 
     def check(self, *, sweeps: bool = False) -> Args:
         """

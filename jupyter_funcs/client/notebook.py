@@ -132,15 +132,13 @@ class ResultVariable:
         self._named: dict[str, Args] = {}  # by the user, with what their runs sent
         self._add(output, sent or {})
 
-    def assign(self, frame: pd.DataFrame, args: Args) -> str:
+    def assign(
+        self, frame: pd.DataFrame, args: Args, is_same: Callable[[Args, Args], bool]
+    ) -> str:
         """Assign the result of a run to a variable; return a note if that isn't the one before, else an empty text."""
-        from jupyter_funcs.catalog.values import same_args
-
         if _shell() is None:
             return ""
-        others = {
-            name for name, sent in self._named.items() if not same_args(sent, args)
-        }
+        others = {name for name, sent in self._named.items() if not is_same(sent, args)}
         name = wanted = next(
             (name for name in self._named if name not in others), self._default
         )

@@ -33,7 +33,6 @@ from jupyter_funcs.catalog.values import (
     opened,
     part_at,
     parts_in,
-    same_args,
     spelled,
     takes,
 )
@@ -310,9 +309,9 @@ class FormView:
                 "missing": [name for name in errors if not form.is_set(name)],
                 "wrong": [name for name in errors if form.is_set(name)],
                 "advice": [*self._advice()],
-                "preset": preset if same_args(filled, args) else "",
-                "changed": ran is not None and not same_args(ran, args),
-                "differs": named is None or not same_args(named, args),
+                "preset": preset if form.is_same(filled, args) else "",
+                "changed": ran is not None and not form.is_same(ran, args),
+                "differs": named is None or not form.is_same(named, args),
             }
 
     def _advice(self) -> Iterator[str]:

@@ -316,7 +316,7 @@ class PanelRuns:
             return
         try:
             frame = run_view.frame_of(job)
-            note = visit.keeper.assign(frame, job.args)
+            note = visit.keeper.assign(frame, job.args, visit.form.is_same)
             make = partial(
                 run_view.result_of,
                 visit.function,

@@ -6,6 +6,7 @@ import os
 import re
 import threading
 from inspect import cleandoc
+from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,10 +62,10 @@ def test_a_result_is_a_variable_and_the_next_one_takes_its_place(
     keeper = ResultVariable("get_panels", HERE)
     first = pd.DataFrame({"a": [1]})
     second = pd.DataFrame({"a": [2]})
-    assert keeper.assign(first, ARGS) == ""
+    assert keeper.assign(first, ARGS, eq) == ""
     assert shell.user_ns["panels"] is first
     assert "panels" in shell.run_line_magic("who_ls", "DataFrame")
-    thread = threading.Thread(target=keeper.assign, args=(second, ARGS))
+    thread = threading.Thread(target=keeper.assign, args=(second, ARGS, eq))
     thread.start()
     thread.join()
     assert shell.user_ns["panels"] is second
@@ -75,12 +76,12 @@ def test_a_persons_own_variable_stays(shell: InteractiveShell) -> None:
     """A variable that the user assigned is not overwritten: the next free name is used, and a note says so."""
     shell.run_cell("panels = 5; panels_2 = None")
     keeper = ResultVariable("get_panels", HERE)
-    note = keeper.assign(frame := pd.DataFrame(), ARGS)
+    note = keeper.assign(frame := pd.DataFrame(), ARGS, eq)
     assert (shell.user_ns["panels"], shell.user_ns["panels_2"]) == (5, None)
     assert shell.user_ns["panels_3"] is frame
     assert note == "You already have a variable panels, so this result is panels_3."
     shell.run_cell("panels_3 = 7")
-    keeper.assign(pd.DataFrame(), ARGS)
+    keeper.assign(pd.DataFrame(), ARGS, eq)
     assert shell.user_ns["panels_3"] == 7
     assert keeper.name == "panels_4"
 
@@ -88,9 +89,9 @@ def test_a_persons_own_variable_stays(shell: InteractiveShell) -> None:
 def test_a_name_that_was_deleted_is_taken_again(shell: InteractiveShell) -> None:
     """After del or %reset, the next result has the same name again."""
     keeper = ResultVariable("get_panels", HERE)
-    keeper.assign(pd.DataFrame(), ARGS)
+    keeper.assign(pd.DataFrame(), ARGS, eq)
     shell.run_cell("del panels")
-    assert keeper.assign(pd.DataFrame(), ARGS) == ""
+    assert keeper.assign(pd.DataFrame(), ARGS, eq) == ""
     assert keeper.name == "panels"
 
 
@@ -98,14 +99,14 @@ def test_two_panels_have_two_variables_and_a_cell_that_is_run_again_has_one(
     shell: InteractiveShell,
 ) -> None:
     """Panels in other cells, or in the same run of a cell, use another name; a rerun uses the same one."""
-    ResultVariable("get_panels", HERE).assign(kept := pd.DataFrame(), ARGS)
+    ResultVariable("get_panels", HERE).assign(kept := pd.DataFrame(), ARGS, eq)
     for cell in (HERE, Cell("another", 2), Cell("", 3)):
         other = ResultVariable("get_panels", cell)
-        other.assign(pd.DataFrame(), ARGS)
+        other.assign(pd.DataFrame(), ARGS, eq)
         assert other.name != "panels"
     assert shell.user_ns["panels"] is kept
     again = ResultVariable("get_panels", Cell("a cell", 4))
-    assert again.assign(pd.DataFrame(), ARGS) == ""
+    assert again.assign(pd.DataFrame(), ARGS, eq) == ""
     assert again.name == "panels"
 
 
@@ -113,7 +114,7 @@ def test_two_panels_have_two_variables_and_a_cell_that_is_run_again_has_one(
 def test_what_is_no_name_is_refused(shell: InteractiveShell, name: str) -> None:
     """A name that Python doesn't take is an error that says so."""
     keeper = ResultVariable("get_panels", HERE)
-    keeper.assign(frame := pd.DataFrame(), ARGS)
+    keeper.assign(frame := pd.DataFrame(), ARGS, eq)
     with pytest.raises(jf.ArgumentError, match=re.escape(repr(name))):
         keeper.rename(name, "panels", frame, ARGS)
     assert shell.user_ns["panels"] is frame
@@ -122,11 +123,11 @@ def test_what_is_no_name_is_refused(shell: InteractiveShell, name: str) -> None:
 def test_a_rename_moves_the_variable(shell: InteractiveShell) -> None:
     """The old name is deleted unless it holds something else; later results use the new name."""
     keeper = ResultVariable("get_panels", HERE)
-    keeper.assign(frame := pd.DataFrame(), ARGS)
+    keeper.assign(frame := pd.DataFrame(), ARGS, eq)
     assert keeper.rename("mine", "panels", frame, ARGS) == ""
     assert shell.user_ns["mine"] is frame
     assert "panels" not in shell.user_ns
-    keeper.assign(later := pd.DataFrame(), ARGS)
+    keeper.assign(later := pd.DataFrame(), ARGS, eq)
     assert shell.user_ns["mine"] is later
     refused = keeper.rename("mine", "", frame, ARGS)
     assert "mine already exists (DataFrame)" in refused, (
@@ -143,22 +144,22 @@ def test_a_name_that_a_person_gave_keeps_its_data(shell: InteractiveShell) -> No
     keeper = ResultVariable("get_panels", HERE)
     first, other, again, third = (pd.DataFrame() for _ in range(4))
     namespace = shell.user_ns
-    keeper.assign(first, ARGS)
+    keeper.assign(first, ARGS, eq)
     keeper.rename("bvqs", "panels", first, ARGS)
-    assert keeper.assign(other, OTHERS) == "In panels; bvqs keeps the run before."
+    assert keeper.assign(other, OTHERS, eq) == "In panels; bvqs keeps the run before."
     assert namespace["bvqs"] is first
     assert namespace["panels"] is other
     keeper.rename("kord", "panels", other, OTHERS)
-    assert keeper.assign(again, ARGS) == "In bvqs; kord keeps the run before."
+    assert keeper.assign(again, ARGS, eq) == "In bvqs; kord keeps the run before."
     assert namespace["bvqs"] is again
     assert namespace["kord"] is other
     assert "panels" not in namespace
     assert "bvqs already exists" in keeper.rename("bvqs", "kord", other, OTHERS)
-    assert keeper.assign(third, {}) == "In panels; bvqs keeps the run before."
+    assert keeper.assign(third, {}, eq) == "In panels; bvqs keeps the run before."
     assert namespace["panels"] is third
     keeper.rename("panels_2", "panels", third, {})
     shell.run_cell("panels = 5")
-    keeper.assign(pd.DataFrame(), {"Symbol": "MCHQ"})
+    keeper.assign(pd.DataFrame(), {"Symbol": "MCHQ"}, eq)
     assert keeper.name == "panels_3", (
         "a name that a person gave looks like one with a number"
     )
@@ -194,7 +195,7 @@ def test_nothing_is_kept_outside_of_ipython() -> None:
     """In plain Python a result has no variable, a panel has no cell, and a display is text."""
     assert InteractiveShell._instance is None
     keeper = ResultVariable("get_panels", HERE)
-    assert keeper.assign(pd.DataFrame(), ARGS) == ""
+    assert keeper.assign(pd.DataFrame(), ARGS, eq) == ""
     assert keeper.name == ""
     assert this_cell() == Cell("", 0)
 

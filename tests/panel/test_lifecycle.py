@@ -449,6 +449,29 @@ def test_a_renamed_variable_is_named_everywhere(
     assert shell.user_ns["mine"] == 1
 
 
+def test_a_ticker_alone_is_the_same_run_as_its_listed_symbol(
+    shell: InteractiveShell, funcs: Session
+) -> None:
+    """The named result is refreshed, and neither it nor the cell is said to differ; another company isn't the same."""
+    ticker = {"PanelName": PANEL, "Symbol": SYMBOL.partition(" ")[0]}
+    page = Page(funcs.panel("Get Panel FQ", **ticker))
+    function = page.panel._state.chosen.function
+    background.run(function.choices(page.panel.form.field("Symbol"), ticker))
+    page.run(**ticker)
+    name = state(page.panel)["result"]["variable"]
+    page.ask("rename", name="mine", replace=False)
+    page.ask("update_cell", output="mine")
+    page.ask("set", seq=2, field="Symbol", value=SYMBOL)
+    values = page.state("_values")
+    assert (values["changed"], values["differs"]) == (False, False)
+    page.run(Symbol=SYMBOL)
+    assert state(page.panel)["result"]["variable"] == "mine"
+    page.run(Symbol="MCHQ US EQUITY")
+    assert state(page.panel)["result"]["variable"] == name
+    assert page.state("_values")["differs"]
+    page.panel.close()
+
+
 MUCH = {"filters": [{"kind": "range", "at": 0, "low": "2", "high": ""}]}
 TWICE = [{"kind": "column", "name": "twice", "expression": "a * 2"}]
 
