@@ -31,19 +31,11 @@ interface ValuesProps extends SummaryProps {
 }
 
 function Values(props: ValuesProps) {
-  const { column, summary } = props;
-  const { distinct, histogram, top } = summary;
-  const [low, high] = summary.short;
+  const { summary } = props;
+  const { distinct, histogram, short, top } = summary;
   if (top.length) return <Top {...props} />;
-  if (low && isDate(column) && histogram.length < 2)
-    return (
-      <>
-        <p>{low} –</p>
-        <p>{high}</p>
-      </>
-    );
   if (histogram.length) return <Bars {...props} />;
-  const known = distinct ? `${count(distinct)} distinct` : (emptyText(summary) ?? low);
+  const known = distinct ? `${count(distinct)} distinct` : (emptyText(summary) ?? short[0]);
   return (
     <p>
       <span>{known}</span>
@@ -139,7 +131,7 @@ function Bars({ grid, column, summary }: ValuesProps) {
       <p>
         <span>{low}</span>
         {empty && <span class="is-empty">{empty}</span>}
-        <span>{high}</span>
+        {low !== high && <span>{high}</span>}
       </p>
     </>
   );

@@ -17,7 +17,7 @@ const BESIDE = 100;
 const STEP = 24;
 /** Pixels of a label and of a date that are made narrow, so that measures are in sight. */
 const NARROW = 88;
-const NARROW_DATE = 104;
+const NARROW_DATE = 118;
 /** Pixels of the word below the numbers of rows. */
 const SUM = 42;
 /** Shares of the width: of all labels, of those pinned at first, and of those that can be. */
