@@ -180,11 +180,13 @@ def test_the_folded_line_shows_the_company(width: int, stage: str, page: Page) -
 def test_a_bar_is_one_line(
     state: str, width: int, bar: str, stage: str, page: Page
 ) -> None:
-    """Two filters where the panel is narrow; the result's bar beside the inputs and JupyterLab's files, at 1440 px."""
+    """Two filters, and what undoes them, in a narrow panel; the result's bar beside the inputs, at 1440 px."""
     page.goto(f"{stage}#state={state}&width={width}&theme=light")
     page.wait_for_selector(f"body[data-ready={state}]")
     look(page, f"stage-{state}-{width}")
     assert page.locator(bar).evaluate("bar => bar.offsetHeight") == 40
+    if state == "filtered":
+        expect(page.locator('[data-jf="reset-view"]')).to_be_visible()
 
 
 def test_a_toast_covers_no_button_of_the_form(stage: str, page: Page) -> None:

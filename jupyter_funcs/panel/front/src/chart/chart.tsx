@@ -115,7 +115,7 @@ function NothingToDraw({ why, isFiltered }: { why: string; isFiltered: boolean }
       {isFiltered && (
         <Button
           kind="is-line"
-          label="Remove all filters"
+          label="Clear filters"
           data-jf="remove-filters"
           onClick={() => setQuery({ ...query, filters: [], find: "" })}
         />

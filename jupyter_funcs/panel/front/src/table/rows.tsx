@@ -33,7 +33,7 @@ function NoRows({ grid }: { grid: GridState }) {
         <b>{table.rows ? "No row matches the filters. " : "The result has no rows."}</b>
         {table.rows > 0 && (
           <button type="button" class="jf-inline" data-jf="remove-filters" onClick={query.clear}>
-            Remove all filters
+            Clear filters
           </button>
         )}
       </div>

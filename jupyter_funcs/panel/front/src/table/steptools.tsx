@@ -24,15 +24,16 @@ export function StepTools({ grid: { off, columns }, result, isPivot }: StepTools
   return (
     <>
       {isChosen && (
-        <button
-          type="button"
-          class="jf-inline"
+        <Button
+          kind="is-link"
+          icon="undo"
+          label="Reset view"
+          aria="Reset view"
+          small
           data-jf="reset-view"
           disabled={off}
           onClick={steps.reset}
-        >
-          Reset view
-        </button>
+        />
       )}
       <Opener
         kind="is-link"

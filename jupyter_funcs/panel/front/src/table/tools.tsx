@@ -105,7 +105,7 @@ function Chips({ grid, result }: { grid: GridState; result: P.ResultView }) {
           disabled={off}
           onClick={query.clear}
         >
-          Remove all filters
+          Clear filters
         </button>
       )}
     </span>
