@@ -631,7 +631,7 @@ export interface Requests {
   };
   /** The table that steps make. */
   shape: {
-    in: { run: number };
+    in: { run: number; steps: Step[] };
     out: { table: TableView; pivot: PivotView | null };
   };
   table_code: {

@@ -7,6 +7,7 @@ export const TIMES = {
   quiet: 10_000,
   /** Of a scroll bar that is dragged. */
   rest: 60,
+  longestRest: 300,
   silence: 1_000,
   attended: 60_000,
   hello: 10_000,

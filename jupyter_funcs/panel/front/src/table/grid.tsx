@@ -3,7 +3,7 @@ import type * as P from "../core/protocol";
 import { CellBox } from "./cellbox";
 import { ColumnList } from "./columnlist";
 import { FilterBox } from "./filterbox";
-import { Head } from "./head";
+import { Head, type HeadProps } from "./head";
 import { PivotBar } from "./pivotbar";
 import { Rows } from "./rows";
 import { Selected } from "./selected";
@@ -40,15 +40,7 @@ export function Grid({ result, pivot }: { result: P.ResultView; pivot: P.PivotVi
 }
 
 /** The grid itself, which scrolls and has the keys. */
-function Cells({
-  grid,
-  open,
-  setOpen,
-}: {
-  grid: GridState;
-  open: OpenFilter | null;
-  setOpen: (open: OpenFilter | null) => void;
-}) {
+function Cells({ grid, open, setOpen }: HeadProps) {
   const { id, box, layout, pages, scroll, selection, onKeyDown, openCell } = grid;
   const { cell } = selection.now.current;
   const isDrawn =

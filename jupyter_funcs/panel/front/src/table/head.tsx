@@ -7,7 +7,7 @@ import { Grip } from "./grip";
 import { Summary } from "./summary";
 import type { GridState } from "./useGrid";
 
-interface HeadProps {
+export interface HeadProps {
   grid: GridState;
   open: OpenFilter | null;
   setOpen: (open: OpenFilter | null) => void;
@@ -155,13 +155,11 @@ function Sort({ grid, at, name, said, order, isStop }: SortProps) {
   );
 }
 
-interface FunnelProps {
+interface FunnelProps extends Omit<HeadProps, "grid"> {
   at: number;
   name: string;
   isFiltered: boolean;
   off: boolean;
-  open: OpenFilter | null;
-  setOpen: (open: OpenFilter | null) => void;
 }
 
 /** Opens the filter of a column. */

@@ -31,11 +31,10 @@ interface ValuesProps extends SummaryProps {
 }
 
 function Values(props: ValuesProps) {
-  const { summary } = props;
-  const { distinct, histogram, short, top } = summary;
+  const { distinct, histogram, short, top } = props.summary;
   if (top.length) return <Top {...props} />;
   if (histogram.length) return <Bars {...props} />;
-  const known = distinct ? `${count(distinct)} distinct` : (emptyText(summary) ?? short[0]);
+  const known = distinct ? `${count(distinct)} distinct` : (emptyText(props.summary) ?? short[0]);
   return (
     <p>
       <span>{known}</span>

@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { clamp } from "../chart/scales";
 import { TIMES } from "../core/times";
 import { blockOf, groupOf, PAGE } from "./pages";
 import type { Columns } from "./useColumns";
@@ -29,8 +30,9 @@ export function useReading(
       columns.read(seen);
     };
     if (Math.abs(first - at.current) < 2) return read();
-    // A scroll bar that is dragged passes rows that nobody reads.
-    const rest = setTimeout(read, TIMES.rest);
+    // A scroll bar that is dragged passes rows that nobody reads; a busy page moves it less often.
+    const slowest = scroll.pause < TIMES.busy ? TIMES.longestRest : 0;
+    const rest = setTimeout(read, clamp(3 * scroll.pause, TIMES.rest, slowest));
     return () => clearTimeout(rest);
   });
 }

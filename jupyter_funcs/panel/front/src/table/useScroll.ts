@@ -71,6 +71,7 @@ export function useScroll(grid: RefObject<HTMLElement>, pages: Pages, redraw: ()
   const { total } = pages;
   // Not a state: keys and wheels may come faster than pictures.
   const row = useRef(place.top);
+  const moved = useRef({ time: 0, pause: 0 });
   const [left, setLeft] = useState(place.left);
   const [size, setSize] = useState<Size>({ width: 900, height: 400, head: 82, foot: 28 });
   const top = row.current;
@@ -78,6 +79,8 @@ export function useScroll(grid: RefObject<HTMLElement>, pages: Pages, redraw: ()
   const { tall, ratio } = scaled(total, room);
 
   const put = (next: number) => {
+    const time = Date.now();
+    moved.current = { time, pause: time - moved.current.time };
     row.current = next;
     redraw();
   };
@@ -111,6 +114,8 @@ export function useScroll(grid: RefObject<HTMLElement>, pages: Pages, redraw: ()
     rows: room / ROW,
     tall,
     ratio,
+    /** Milliseconds between its last two moves. */
+    pause: moved.current.pause,
     start: Math.max(0, Math.floor(top) - AHEAD),
     end: Math.min(total, Math.ceil(top + room / ROW) + AHEAD),
     put,

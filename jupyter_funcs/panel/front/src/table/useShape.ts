@@ -29,10 +29,7 @@ export function useShape(result: P.ResultView) {
       if (!isStale) adopt({ ...unseen(result), note: error.message });
     };
     if (known) take(known);
-    else if (!isGone) {
-      const request = { run, steps };
-      ask("shape", request).then(take, refuse);
-    }
+    else if (!isGone) ask("shape", { run, steps }).then(take, refuse);
     return () => {
       isStale = true;
     };
@@ -49,9 +46,7 @@ export function useSteps(result: P.ResultView) {
   const now = last?.kind === "pivot" ? last : null;
 
   const change = async (next: P.Step[], more: Partial<typeof seen> = {}) => {
-    const request = { run, steps: next };
-    const base = { table, pivot: null };
-    const shape = next.length ? await ask("shape", request) : base;
+    const shape = next.length ? await ask("shape", { run, steps: next }) : { table, pivot: null };
     shaped.current = [keyOf(run, next), shape];
     adopt({ ...fitted(seen, run, shape.table), ...more, steps: next });
   };
