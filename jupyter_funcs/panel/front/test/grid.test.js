@@ -935,6 +935,30 @@ test("a view that becomes a variable shows its code, each time", async () => {
   await close();
 });
 
+test("a computed column that is taken away takes what was chosen by it along", async () => {
+  const { model, $, close } = await panel();
+  $("compute").click();
+  await until(() => $("compute-expression"));
+  type($("compute-expression"), "Spend / 2");
+  await settled();
+  $("compute-now").click();
+  await until(() => $("chip:Spend / 2"));
+  assert.equal($("chip:Spend / 2").textContent, "Spend / 2");
+  $("grid").scrollLeft = 0;
+  $("grid").dispatchEvent(new Event("scroll"));
+  await until(() => $("sort:Spend / 2"));
+  $("sort:Spend").click();
+  await settled();
+  $("sort:Spend / 2").dispatchEvent(new MouseEvent("click", { bubbles: true, shiftKey: true }));
+  await settled();
+  assert.equal(last(model, "rows").query.sort.length, 2);
+  $("chip-remove:Spend / 2").click();
+  await until(() => !$("chip:Spend / 2"));
+  await settled();
+  assert.deepEqual(last(model, "rows").query.sort, [{ at: 2, descending: true }]);
+  await close();
+});
+
 test("what makes another table keeps the focus", async () => {
   const { $, close } = await panel();
   $("pivot").focus();

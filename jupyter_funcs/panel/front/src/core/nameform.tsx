@@ -1,7 +1,7 @@
 import type { TargetedEvent } from "preact";
 import { useState } from "preact/hooks";
-import { Icon } from "./icons";
 import { Popover } from "./popover";
+import { Trouble } from "./trouble";
 
 interface NameFormProps {
   anchor: HTMLElement;
@@ -52,12 +52,7 @@ export function NameForm(props: NameFormProps) {
             />
           </div>
         </label>
-        {(trouble || replace) && (
-          <p class="jf-err" role="alert">
-            <Icon name="err" size={14} />
-            <span>{trouble || `${trimmed} already exists.`}</span>
-          </p>
-        )}
+        <Trouble text={trouble || (replace ? `${trimmed} already exists.` : "")} />
         <button type="submit" class="jf-btn is-main" data-jf={`${hook}-now`}>
           {replace ? "Replace" : "Save"}
         </button>

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { inert } from "../core/format";
-import { Icon } from "../core/icons";
 import { usePanel } from "../core/panelcontext";
 import type * as P from "../core/protocol";
+import { Trouble } from "../core/trouble";
 
 type Answers = { [field: string]: string };
 
@@ -109,12 +109,7 @@ function QuestionField({ field, value, error, set }: QuestionFieldProps) {
           />
         )}
       </div>
-      {error && (
-        <p class="jf-err" role="alert">
-          <Icon name="err" size={14} />
-          <span>{error}</span>
-        </p>
-      )}
+      <Trouble text={error} />
     </label>
   );
 }

@@ -1,7 +1,8 @@
 import type { RefObject, TargetedEvent } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { Button, Icon } from "../core/icons";
+import { Button } from "../core/icons";
 import { Popover } from "../core/popover";
+import { Trouble } from "../core/trouble";
 
 interface ComputeBoxProps {
   anchor: HTMLElement;
@@ -117,11 +118,3 @@ const Entry = ({ label, box, hook, hint, value, onInput }: EntryProps) => (
     </div>
   </label>
 );
-
-const Trouble = ({ text }: { text: string }) =>
-  text ? (
-    <p class="jf-err" role="alert">
-      <Icon name="err" size={14} />
-      <span>{text}</span>
-    </p>
-  ) : null;

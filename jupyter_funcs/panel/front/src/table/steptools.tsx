@@ -94,5 +94,6 @@ function StepChip({ step, ...rest }: { step: P.Step; off: boolean; remove: () =>
   if (step.kind === "points")
     return <Chip text="Points of the chart" hook="points" label="Back to all rows" {...rest} />;
   const { name, expression } = step;
-  return <Chip text={`${name} = ${expression}`} hook={name} label="Remove column" {...rest} />;
+  const text = name === expression ? name : `${name} = ${expression}`;
+  return <Chip text={text} hook={name} label="Remove column" {...rest} />;
 }

@@ -96,7 +96,9 @@ export function useScroll(grid: RefObject<HTMLElement>, pages: Pages, redraw: ()
     if (Math.abs(scrollTop - row.current / ratio) > 1) put(scrollTop * ratio);
   };
   useLayoutEffect(() => {
-    if (grid.current) Object.assign(grid.current, { scrollTop: top / ratio, scrollLeft: left });
+    if (!grid.current) return;
+    Object.assign(grid.current, { scrollTop: top / ratio, scrollLeft: left });
+    setLeft(grid.current.scrollLeft);
   }, [pages, size.height, size.width]);
   useLayoutEffect(() => setPlace(top, left), [top, left]);
   useResize(grid, ({ children, clientWidth: width, clientHeight: height }) => {

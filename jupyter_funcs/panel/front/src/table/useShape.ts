@@ -4,6 +4,9 @@ import type * as P from "../core/protocol";
 import { ALL } from "../core/query";
 import { fitted, type Shape, unseen } from "../core/useSeen";
 
+/** With the last columns in sight. */
+const LAST = { top: 0, left: 1e6 };
+
 const keyOf = (run: number, steps: P.Step[]) => JSON.stringify([run, steps]);
 
 /** The table of a result, as it is or as steps make it; `null` until it is here. */
@@ -40,13 +43,13 @@ export function useShape(result: P.ResultView) {
 /** What changes the steps; refused with what is wrong with them. */
 export function useSteps(result: P.ResultView) {
   const { ask, seen, adopt, shaped } = usePanel();
-  const { number: run, table } = result;
+  const { number: run } = result;
   const { steps, query } = seen;
   const last = steps.at(-1);
   const now = last?.kind === "pivot" ? last : null;
 
   const change = async (next: P.Step[], more: Partial<typeof seen> = {}) => {
-    const shape = next.length ? await ask("shape", { run, steps: next }) : { table, pivot: null };
+    const shape = await ask("shape", { run, steps: next });
     shaped.current = [keyOf(run, next), shape];
     adopt({ ...fitted(seen, run, shape.table), ...more, steps: next });
   };
@@ -60,13 +63,13 @@ export function useSteps(result: P.ResultView) {
     },
     points: (points: P.ChartPoints) =>
       change([...steps, { kind: "points", ...points }], { query: ALL }),
-    unpivot: () => change(steps.slice(0, -1), { query: now?.of ?? ALL, names: [] }),
+    unpivot: () => change(steps.slice(0, -1), { query: now?.of ?? ALL, note: "" }),
     compute: (name: string, expression: string) =>
-      change([...steps, { kind: "column", name, expression }]),
+      change([...steps, { kind: "column", name, expression }], { place: LAST }),
     remove: (step: P.Step) =>
       change(
         steps.filter((other) => other !== step),
-        step.kind === "points" ? { query: step.of, names: [] } : {},
+        step.kind === "points" ? { query: step.of, note: "" } : {},
       ),
     reset: () => adopt({ ...unseen(result), turn: seen.turn + 1 }),
   };
