@@ -178,9 +178,8 @@ class Times:
 
     def incomplete(self, step: str) -> dict[str, pd.Timestamp]:
         """Return the starts of the first and last periods, if the times cover only part of them."""
-        if self.distinct is None or step in {"", self.base}:
-            return {}
-        if STEPS[step].seconds < DAY:
+        is_whole = step in {"", self.base} or STEPS[step].seconds < DAY
+        if self.distinct is None or is_whole:
             return {}
 
         days: Any = self.distinct.normalize().unique()

@@ -169,9 +169,8 @@ class Points:
             name = column.name
             missing = int(data.value[name].isna().sum())
             if missing:
-                are = "is" if missing == 1 else "are"
                 rows = f"{plural(missing, 'row')} {without} {name}"
-                self.left_out.append(f"{rows} {are} left out.")
+                self.left_out.append(f"Left out: {rows}.")
                 data = self.do("data", data.dropna(subset=[name]))
 
         return data
@@ -457,9 +456,8 @@ class Points:
 
         is_whole = ~self.table.index.isin([*parts.values()])
         self.cut(is_whole, f"  # whole {plan.step}s")
-        are = "is" if len(parts) == 1 else "are"
         which = f"{listed(parts, 'and')} {plan.step}"
-        self.notes.append(f"The {which} {are} incomplete and left out.")
+        self.notes.append(f"Left out, because incomplete: the {which}.")
 
     def _convert(self) -> None:
         plan = self.plan

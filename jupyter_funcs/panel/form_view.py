@@ -712,9 +712,8 @@ class FormView:
                     self.form[name] = left
                 else:
                     del self.form[name]
-                them = "it" if len(gone) == 1 else "them"
                 self._removed[name] = [
-                    f"Removed {listed(map(quote, gone), 'and')}: {source.field.source} no longer lists {them}."
+                    f"Removed {listed(map(quote, gone), 'and')}: no longer in {source.field.source}."
                 ]
 
         self.on_news()

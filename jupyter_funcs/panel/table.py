@@ -243,12 +243,11 @@ class TableView:
         """Return whether rows of different days are brought together by the name of their quarter."""
         columns = self._by_name
         keys = {*pivoted.rows, pivoted.across} & columns.keys()
-        labels = [columns[name] for name in keys if columns[name].names_periods]
-        if not labels:
-            return False
         dates = [column.data for column in columns.values() if column.type == "date"]
         return any(
-            calendars_differ(label.data.loc[rows.index], dates) for label in labels
+            calendars_differ(columns[name].data.loc[rows.index], dates)
+            for name in keys
+            if columns[name].names_periods
         )
 
     @cached_property

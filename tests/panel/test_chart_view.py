@@ -253,7 +253,7 @@ def test_an_incomplete_month_is_left_out_of_sums(
         ChartWish(points="month", show=show)
     )
     assert (drawn(view)[:, 0].tolist(), view["unit"]) == (shown, unit)
-    assert ("The first month is incomplete and left out." in view["notes"]) == (
+    assert ("Left out, because incomplete: the first month." in view["notes"]) == (
         show != "value"
     )
 
@@ -658,8 +658,8 @@ def test_what_is_left_out_is_said() -> None:
         }
     )
     assert Chart(frame).view()["notes"] == [
-        "1 row without Date is left out.",
-        "2 rows without a value of Spend are left out.",
+        "Left out: 1 row without Date.",
+        "Left out: 2 rows without a value of Spend.",
         "1 of the values of Spend can't be drawn as numbers.",
     ]
 

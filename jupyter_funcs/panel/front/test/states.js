@@ -827,7 +827,7 @@ export const STATES = {
         }),
         Brand: held(["Nuvarelle", "Nuvarela"], {
           unknown: ["Nuvarela"],
-          notes: ["Removed 'Old': Get Panel Dimensions no longer lists it."],
+          notes: ["Removed 'Old': no longer in Get Panel Dimensions."],
         }),
       },
       { advice: ["Fill in Symbol or Brand."] },
