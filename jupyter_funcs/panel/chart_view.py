@@ -169,8 +169,9 @@ class Points:
             name = column.name
             missing = int(data.value[name].isna().sum())
             if missing:
-                rows = f"{plural(missing, 'row')} {without} {name}"
-                self.left_out.append(f"Left out: {rows}.")
+                self.left_out.append(
+                    f"Left out: {plural(missing, 'row')} {without} {name}."
+                )
                 data = self.do("data", data.dropna(subset=[name]))
 
         return data
@@ -456,8 +457,9 @@ class Points:
 
         is_whole = ~self.table.index.isin([*parts.values()])
         self.cut(is_whole, f"  # whole {plan.step}s")
-        which = f"{listed(parts, 'and')} {plan.step}"
-        self.notes.append(f"Left out, because incomplete: the {which}.")
+        self.notes.append(
+            f"Left out, because incomplete: the {listed(parts, 'and')} {plan.step}."
+        )
 
     def _convert(self) -> None:
         plan = self.plan

@@ -444,8 +444,6 @@ class FormView:
             and not (source.choices or is_order)
         ):
             text = "Enter a valid date, such as 2025-11-15."
-            if use:
-                text = "Enter a valid date."
 
         return {"text": text, "use": use, "instead": use and value}
 

@@ -273,14 +273,9 @@ def _varying(runs: list[Run]) -> Messages:
 
 
 def _without_result(run: Run) -> str:
-    ends = {
-        "done": "",
-        "running": "hasn't ended",
-        "not ended": "hasn't ended",
-        "failed": "failed and gave no result",
-    }
-    end = ends.get(run.status, "was cancelled and gave no result")
-    return f"Run {run.label} {end}." if end else ""
+    if run.status == "done":
+        return ""
+    return f"Run {run.label} has no result: {run.status}."
 
 
 def _gone_text(labels: list[str]) -> str:

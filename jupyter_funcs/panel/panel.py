@@ -257,7 +257,7 @@ class Panel(anywidget.AnyWidget):
 
     def _receive(self, _: object, content: object, __: object) -> None:
         if len(self._asked) >= _MOST_ASKED:
-            lines = ["The panel has too many requests to answer.", "Wait a moment."]
+            lines = ["The panel has too many requests. Wait a moment."]
             self._reply(content, {"error": lines})
             return
 
@@ -290,8 +290,10 @@ class Panel(anywidget.AnyWidget):
         """Call the method that answers a request."""
         state = self._state
         if kind.refused and not (state.trusted or fields.get("download")):
-            hint = "Its author can allow it: funcs.panel(trusted=True)."
-            raise ArgumentError(f"{kind.refused} from this page.", hint)
+            raise ArgumentError(
+                f"{kind.refused} from this page.",
+                "Its author can allow it: funcs.panel(trusted=True).",
+            )
 
         with state.lock:
             number = fields.pop("run", None)

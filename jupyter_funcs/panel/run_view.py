@@ -302,8 +302,10 @@ def _downloaded(frame: pd.DataFrame, ending: FileFormat) -> str:
     """Return a file in base64; refuse one that is too long for a page."""
     export.save(frame, buffer := io.BytesIO(), ending)
     if buffer.tell() > _MOST_DOWNLOADED:
-        what = f"The file has {size_text(buffer.tell())}; a page takes {size_text(_MOST_DOWNLOADED)} at most."
-        raise ArgumentError(what, "Save it beside the notebook instead.")
+        raise ArgumentError(
+            f"The file has {size_text(buffer.tell())}; a page takes {size_text(_MOST_DOWNLOADED)} at most.",
+            "Save it beside the notebook instead.",
+        )
     return base64.b64encode(buffer.getvalue()).decode()
 
 

@@ -273,13 +273,12 @@ class PanelRuns:
     @answers()
     def answer(self, values: Answers | None) -> Json:
         """Answer what the source asks during a run, or decline; return the errors of the values."""
-        errors: dict[str, str] = {}
         question = self.current and self.current.progress.question
         if not question or question.answer.done():
-            return {"errors": errors}
+            return {"errors": {}}
         if values is None:
             question.answer.set_result(None)
-            return {"errors": errors}
+            return {"errors": {}}
 
         form = form_of(question)
         form.update({name: Entered(text) for name, text in values.items() if text})
@@ -408,8 +407,9 @@ class PanelState:
     @property
     def chosen(self) -> Visit:
         if not self.visit:
-            what = "Nothing can be done here: no function is chosen."
-            raise ArgumentError(what, "Choose one first.")
+            raise ArgumentError(
+                "Nothing can be done here: no function is chosen.", "Choose one first."
+            )
         return self.visit
 
     @answers()
@@ -505,15 +505,12 @@ class PanelState:
         if name in self.session.presets.shipped(function_name):
             form.update(await example_values(visit.function, form, broken_down=False))
         visit.inputs.preset = (name, form.args)
-        notes = []
+        text = ""
         if unknown:
-            notes.append(
-                f"Without {listed(map(quote, unknown), 'and')}: {function_name} has no such parameter."
-            )
-
+            text = f"Without {listed(map(quote, unknown), 'and')}: {function_name} has no such parameter. "
         if stay:
-            notes.append(f"Unchanged: {some(stay)}.")
-        return {"said": " ".join(notes)}
+            text += f"Unchanged: {some(stay)}."
+        return {"said": text.strip()}
 
     @answers(refused="Presets can't be saved")
     def preset_save(self, name: Name, *, replace: bool) -> Json:

@@ -154,8 +154,7 @@ class TableView:
             return self
 
         first, *others = steps
-        table = self._made.get("", repr(first), partial(self._make, first))
-        return table.made(others)
+        return self._made.get("", repr(first), partial(self._make, first)).made(others)
 
     def _make(self, step: Computed | Pivot | ChartPoints) -> TableView:
         if isinstance(step, ChartPoints):
@@ -177,8 +176,9 @@ class TableView:
             lines = points.code([*before, printed(view, self._melted)])
             return lines, printed("table", steps)
 
-        table = applied(points.table, steps)
-        return TableView(table, self._about, source, points.pivoted)
+        return TableView(
+            applied(points.table, steps), self._about, source, points.pivoted
+        )
 
     def _compute(self, step: Computed) -> TableView:
         name = step.name.strip()
@@ -208,8 +208,7 @@ class TableView:
         columns = self._by_name
         pivoted = pivot(columns, wish)
         query = self._whole_periods(wish.of, pivoted)
-        read = [name for name in columns if name in pivoted.read]
-        frame = self.flat[read]
+        frame = self.flat[[name for name in columns if name in pivoted.read]]
         rows = self.positions(query)
         if rows is not None:
             frame = frame.iloc[rows]
@@ -242,11 +241,10 @@ class TableView:
     def _calendars_differ(self, pivoted: Pivoted, rows: pd.DataFrame) -> bool:
         """Return whether rows of different days are brought together by the name of their quarter."""
         columns = self._by_name
-        keys = {*pivoted.rows, pivoted.across} & columns.keys()
         dates = [column.data for column in columns.values() if column.type == "date"]
         return any(
             calendars_differ(columns[name].data.loc[rows.index], dates)
-            for name in keys
+            for name in {*pivoted.rows, pivoted.across} & columns.keys()
             if columns[name].names_periods
         )
 
@@ -508,11 +506,12 @@ class TableView:
         if not column.of_time:
             return column
 
-        rows = column.codes.rows
         # Periods begin with one date and end with another.
         others = map(self._column, reversed(range(self.column_count)))
         for other in others:
-            if other.kind == "date" and np.array_equal(other.codes.rows, rows):
+            if other.kind == "date" and np.array_equal(
+                other.codes.rows, column.codes.rows
+            ):
                 return other
 
         return column

@@ -361,11 +361,11 @@ def test_texts_of_a_catalog_are_bounded_and_inert(
 
 
 WRONG: list[tuple[dict[str, Any], Any, str, str]] = [
-    (DATE, "2025-02-30", "Enter a valid date.", "2025-02-28"),
-    (DATE, "2024-2-30", "Enter a valid date.", "2024-02-29"),
+    (DATE, "2025-02-30", "Enter a valid date, such as 2025-11-15.", "2025-02-28"),
+    (DATE, "2024-2-30", "Enter a valid date, such as 2025-11-15.", "2024-02-29"),
     (DATE, "2025-13-01", "Enter a valid date, such as 2025-11-15.", ""),
-    (DATE, "31/12/2024", "Enter a valid date.", "2024-12-31"),
-    (DATE, "12.31.2024", "Enter a valid date.", "2024-12-31"),
+    (DATE, "31/12/2024", "Enter a valid date, such as 2025-11-15.", "2024-12-31"),
+    (DATE, "12.31.2024", "Enter a valid date, such as 2025-11-15.", "2024-12-31"),
     (DATE, "3/4/2024", "Enter a valid date, such as 2025-11-15.", ""),
     (NUMBER, "99", "A must be between 1 and 50, not 99.", "50"),
     (NUMBER, "-3", "A must be between 1 and 50, not -3.", "1"),

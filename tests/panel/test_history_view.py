@@ -510,12 +510,11 @@ def test_a_run_without_a_result_is_said_to_have_none(
     done, failed = numbers(funcs)
     shown = view.compare(done, failed, again=True)
     assert (shown["said"], shown["gone"]) == (
-        f"Run {failed} failed and gave no result.",
+        f"Run {failed} has no result: failed.",
         [],
     )
     assert (
-        view.compare(failed, failed)["said"]
-        == f"Run {failed} failed and gave no result."
+        view.compare(failed, failed)["said"] == f"Run {failed} has no result: failed."
     )
     [row, _] = view.rows(earlier=False)
     assert (row["status"], row["held"], row["rows"]) == ("failed", False, None)

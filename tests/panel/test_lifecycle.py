@@ -306,7 +306,7 @@ def test_a_run_without_a_result_is_not_opened(service: Service) -> None:
     number = page.ask("history")["rows"][0]["number"]
     assert (
         page.ask("open", number=number)["error"][0]
-        == f"Run {number} failed and gave no result."
+        == f"Run {number} has no result: failed."
     )
     assert (page.args, state(page.panel)["result"]) == ({"a": "x"}, None)
 

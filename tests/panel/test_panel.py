@@ -456,7 +456,7 @@ def test_requests_that_pile_up_are_refused(page: Page) -> None:
     go.set()
     wait_until(lambda: not page.panel._asked)
     errors = [reply.get("error") for reply in page.sent if "re" in reply]
-    refused = ["The panel has too many requests to answer.", "Wait a moment."]
+    refused = ["The panel has too many requests. Wait a moment."]
     assert errors.count(refused) == 2_800
     assert errors.count(None) == 200
     page.sent.clear()
