@@ -462,10 +462,12 @@ def test_a_run_that_is_stopped_with_the_service_is_kept_and_not_sent_again(
     )
     start.start()
     assert gate.begun.wait(60)
-    first.app.state.runs.stop()
+    runs = first.app.state.runs
+    assert becomes(lambda: runs._stops)
+    (stop,) = runs._stops
+    stop.get_loop().call_soon_threadsafe(runs.stop)
     start.join(60)
     assert [reply.status_code for reply in replies] == [202]
-    gate.go.set()
     first.records.close()
     again = second.prefer("Held", "key-00000001", 20)
     assert again.status_code == 410
