@@ -444,13 +444,13 @@ class FieldSource:
         self.missing = missing
         self.trouble = trouble
         self.at = None
-        self.asking = False
         if not (missing or trouble):
             self.at = self.function.listed_at(self.field, args)
             values = frozenset(choices.values)
             self.gone = self._listed - values
             self._listed = values
 
+        self.asking = False  # last: other threads look at the rest once it is
         self.on_news(self)
 
     def _grow_slow(self) -> None:
