@@ -74,6 +74,24 @@ def test_no_state_has_a_serious_finding(
     } == {}
 
 
+# Whether each box is ticked, and whether one sees its tick.
+_TICKS = """() => [...document.querySelectorAll('.jf-check')].map(check => {
+    const box = check.parentElement;
+    const state = box.getAttribute('aria-checked') ?? box.getAttribute('aria-selected');
+    return [state, getComputedStyle(check.querySelector('svg')).visibility];
+})"""
+
+
+def test_forced_colours_show_which_boxes_are_ticked(stage: str, page: Page) -> None:
+    """The colour that hides a tick elsewhere is the system's there, as all colours are."""
+    page.emulate_media(forced_colors="active")
+    seen: set[tuple[str, str]] = set()
+    for state in states(page, stage, 1280, "light"):
+        look(page, f"stage-forced-{state}")
+        seen.update(map(tuple, page.evaluate(_TICKS)))
+    assert seen == {("true", "visible"), ("false", "hidden")}
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_what_a_closed_panel_leaves_has_no_serious_finding(
     theme: str, stage: str, page: Page, findings: Callable[..., list[str]]
