@@ -42,7 +42,7 @@ LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
 # How the code reads: `python -m tests.measures` prints these figures. A change may lower a ceiling. Only those of the
 # tokens and the modules may rise, with what the change adds.
 CEILINGS = {
-    "tokens": 335_750,
+    "tokens": 335_800,
     "tokens a line": 5.81,
     "characters a code line": 32.8,
     "percent of lines over 100": 0.8,

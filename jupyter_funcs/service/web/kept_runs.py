@@ -377,8 +377,7 @@ class KeptRuns:
 
     async def _accepted(self, key: Key) -> Response:
         run = await self._existing(key)
-        positions = await to_thread(self._records.positions)
-        position = positions.get(run.number)
+        position = (await self._positions(run)).get(run.number)
         return JSONResponse(
             {"id": run.id, "state": run.state, "position": position},
             202,
@@ -456,8 +455,14 @@ class KeptRuns:
         return FileResponse(path, run.status, headers, run.media_type, fetched)
 
     async def _described(self, *runs: KeptRun) -> list[JsonObject]:
-        positions = await to_thread(self._records.positions)
+        positions = await self._positions(*runs)
         return [_description(run, positions.get(run.number)) for run in runs]
+
+    async def _positions(self, *runs: KeptRun) -> dict[int, int]:
+        """Return the places of runs that wait; nothing is read for others, at which clients look again and again."""
+        if all(run.state != WAITING for run in runs):
+            return {}
+        return await to_thread(self._records.positions)
 
     # Runs
 
